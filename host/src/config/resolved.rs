@@ -1,0 +1,140 @@
+//! What the configuration means: every value present, checked and absolute.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The whole configuration, after all layers are merged.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Which plugin decides, extracts and estimates.
+    pub strategy: String,
+    pub extractor: String,
+    pub estimator: Option<String>,
+    /// Which backends serve which tool, by the tool's name.
+    pub tools: BTreeMap<String, ToolBackends>,
+    /// By name.
+    pub plugins: BTreeMap<String, PluginConfig>,
+}
+
+/// The backends that serve one tool, by plugin name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolBackends {
+    pub agent: Option<String>,
+    pub search: Option<String>,
+    pub pages: Option<String>,
+    pub research: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct PluginConfig {
+    pub name: String,
+    pub source: PluginSource,
+    /// Lower-case hexadecimal.
+    pub sha256: Option<String>,
+    /// Handed to the plugin as JSON.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    pub grants: Grants,
+    pub limits: Limits,
+    /// Where each setting stands, by JSON Pointer (`""` for the table itself),
+    /// so that a wrong one can be shown.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PluginSource {
+    Builtin(String),
+    Path(PathBuf),
+}
+
+/// Where a value came from, for people: a file with line and column, a flag, an
+/// environment variable, or the built-in defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// `plugins.toml`'s path, `--docs`, `BATHYSPHERE_DOCS` or `built-in`.
+    pub place: String,
+    /// From 1; none for a flag or a variable.
+    pub line: Option<usize>,
+    pub column: Option<usize>,
+    /// The line's text, for the message.
+    pub text: Option<String>,
+}
+
+/// What a plugin may reach; nothing unless granted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grants {
+    pub hosts: Vec<HostGrant>,
+    /// Names looked up in PATH, or absolute paths.
+    pub commands: Vec<String>,
+    /// Names of variables that a command is given.
+    pub environment: Vec<String>,
+    /// Read-only.
+    pub directories: Vec<DirectoryGrant>,
+    pub secrets: Vec<SecretGrant>,
+    /// WASI packages (`wasi:filesystem`) that the component may import although
+    /// its kind would not: they are linked, and reach nothing.
+    pub imports: Vec<String>,
+}
+
+/// A host that may be asked over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostGrant {
+    /// Lower case; a name, an address, or `*.example.com` for every name below.
+    pub host: String,
+    /// The scheme's usual port where none is given.
+    pub port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryGrant {
+    /// Absolute.
+    pub path: PathBuf,
+    /// As the user would write it before a relative path: empty for the working
+    /// directory, else ending in `/`.
+    pub prefix: String,
+}
+
+/// A secret that the http gate adds to requests to one host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretGrant {
+    /// The environment variable that holds it.
+    pub name: String,
+    /// The only host it is sent to.
+    pub host: HostGrant,
+    /// The header it is sent in, lower case.
+    pub header: String,
+    /// Put before it, such as `Bearer `.
+    pub prefix: String,
+}
+
+/// What one call of a plugin may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    pub memory_bytes: usize,
+    /// Time spent computing inside the plugin.
+    pub compute: Duration,
+    /// The whole call, with what it waits for.
+    pub timeout: Duration,
+    /// The same for `prepare` of a search backend.
+    pub prepare_timeout: Duration,
+    /// Calls to the host.
+    pub host_calls: u64,
+    /// Bytes of one value passed to the host or returned.
+    pub value_bytes: usize,
+    /// Calls of this plugin at the same time; further ones wait.
+    pub concurrency: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 64 << 20,
+            compute: Duration::from_secs(5),
+            timeout: Duration::from_secs(60),
+            prepare_timeout: Duration::from_secs(600),
+            host_calls: 100_000,
+            value_bytes: 16 << 20,
+            concurrency: 16,
+        }
+    }
+}

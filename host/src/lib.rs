@@ -1,0 +1,21 @@
+//! Bathysphere: a deep-research server whose brains are swappable WebAssembly
+//! plugins. This page is the map of the house.
+//!
+//! A question comes in by the command line (`cli`) or from an MCP client (`mcp`).
+//! `tasks` makes it durable. `research` runs the loop: it asks the strategy
+//! plugin for the next step, carries the step out with backend plugins, and saves
+//! every round before the next begins. `report` turns the outcome into Markdown.
+//!
+//! ```text
+//! cli, mcp → tasks → research → plugins → gates → store, config
+//!                 report stands beside store
+//! ```
+//!
+//! An arrow never runs up. Only `gates` opens sockets, starts processes, reads
+//! secrets or the user's files; only `plugins::v0_1` sees generated bindings; only
+//! `mcp` knows the protocol.
+
+pub mod config;
+pub mod gates;
+pub mod plugins;
+pub mod tasks;
