@@ -1,0 +1,158 @@
+//! The one thread that writes. Work comes by a channel and is answered when it
+//! is on the disk; nothing else in the process holds a connection that can
+//! write.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::connection::Location;
+use super::error::{Fault, Result, StoreError};
+use super::owner::Owner;
+
+type Job = Box<dyn FnOnce(&mut Session) + Send>;
+
+/// The way to the thread, which ends when this is dropped and all work is done.
+pub(super) struct Writer {
+    /// None once it is closed.
+    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+}
+
+impl Writer {
+    /// Starts the thread, which opens the database right away.
+    pub(super) fn start(location: Location, owners: PathBuf) -> Self {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let run = move || {
+            let mut session = Session {
+                location,
+                owners,
+                connection: None,
+                owner: None,
+            };
+            // What is wrong is told to the first who asks, after another try.
+            let _ = session.open();
+            for job in queue {
+                job(&mut session);
+            }
+        };
+        let thread = std::thread::Builder::new().name("store".to_owned());
+        let jobs = match thread.spawn(run) {
+            Ok(_) => Some(jobs),
+            Err(error) => {
+                tracing::error!("the store's thread could not be started: {error}");
+                None
+            }
+        };
+        Self {
+            jobs: Mutex::new(jobs),
+        }
+    }
+
+    /// Runs the work on the thread, after what was submitted before it.
+    pub(super) async fn submit<T, F>(&self, work: F) -> Result<T>
+    where
+        F: FnOnce(&mut Session) -> Result<T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |session| {
+            // The caller may have stopped waiting.
+            let _ = reply.send(work(session));
+        });
+        self.slot()
+            .as_ref()
+            .ok_or(StoreError::Closed)?
+            .send(job)
+            .map_err(|_| StoreError::Closed)?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Does what was submitted before, then closes the file and lets go of the
+    /// lock. What comes later is refused.
+    pub(super) async fn close(&self) {
+        let Some(jobs) = self.slot().take() else {
+            return;
+        };
+        let (reply, closed) = oneshot::channel();
+        let close: Job = Box::new(move |session| {
+            session.connection = None;
+            session.owner = None;
+            let _ = reply.send(());
+        });
+        if jobs.send(close).is_ok() {
+            let _ = closed.await;
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<mpsc::Sender<Job>>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the thread holds.
+pub(super) struct Session {
+    location: Location,
+    owners: PathBuf,
+    connection: Option<Connection>,
+    /// Taken with the first task: a process that only reads owns nothing.
+    owner: Option<Owner>,
+}
+
+impl Session {
+    pub(super) fn open(&mut self) -> Result<()> {
+        self.connection().map(|_| ())
+    }
+
+    pub(super) fn connection(&mut self) -> Result<&mut Connection> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.location.open_writer()?,
+        };
+        Ok(self.connection.insert(connection))
+    }
+
+    /// All of the work is committed, or none of it.
+    pub(super) fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let answer = commit(self.connection()?, work);
+        if let Err(StoreError::Database { fault, .. }) = &answer
+            && *fault != Fault::Locked
+        {
+            // A connection that met trouble with its file may hold a wrong
+            // picture of it; the next use opens a new one.
+            self.connection = None;
+        }
+        answer.map_err(|error| error.at(&self.location.path))
+    }
+
+    pub(super) fn transact_as_owner<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &Owner) -> Result<T>,
+    ) -> Result<T> {
+        // The directory is made with the database.
+        self.open()?;
+        let owner = match self.owner.take() {
+            Some(owner) => owner,
+            None => Owner::take(&self.owners)?,
+        };
+        let answer = self.transact(|transaction| work(transaction, &owner));
+        self.owner = Some(owner);
+        answer
+    }
+}
+
+fn commit<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+) -> Result<T> {
+    // Immediate: the lock is taken at once, and waited for. A lock asked for in
+    // the middle of a transaction is refused without waiting.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let answer = work(&transaction)?;
+    transaction.commit()?;
+    Ok(answer)
+}
