@@ -184,3 +184,54 @@ pub(super) fn make_directory(path: &Path) -> Result<()> {
         .create(path)
         .map_err(|error| StoreError::directory(path, &error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_may_make_the_database_together() {
+        for _ in 0..10 {
+            let directory = tempfile::tempdir().unwrap();
+            let location = Location {
+                path: directory.path().join("tasks.db"),
+                busy_timeout: Duration::from_secs(10),
+            };
+            let start = std::sync::Barrier::new(8);
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        start.wait();
+                        location.open_writer().unwrap();
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn changing_the_mode_waits_for_whoever_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let location = Location {
+            path: directory.path().join("tasks.db"),
+            busy_timeout: Duration::from_millis(50),
+        };
+        let mut other = Connection::open(&location.path).unwrap();
+        let _lock = other
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .unwrap();
+        let start = Instant::now();
+        let error = location.open_writer().unwrap_err();
+        assert_eq!(error.fault(), Some(Fault::Locked), "{error}");
+        assert!(start.elapsed() >= location.busy_timeout);
+    }
+
+    #[test]
+    fn a_file_in_the_working_directory_has_a_directory() {
+        let location = Location {
+            path: PathBuf::from("tasks.db"),
+            busy_timeout: Duration::ZERO,
+        };
+        assert_eq!(location.directory(), Path::new("."));
+    }
+}

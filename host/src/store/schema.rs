@@ -25,7 +25,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have done it while we waited for the lock.
-    let version = check(&transaction)?;
+    let version = inspect(&transaction)?;
     apply(&transaction, version)?;
     transaction.commit()?;
     Ok(())
@@ -42,6 +42,12 @@ fn apply(transaction: &Transaction<'_>, version: usize) -> Result<()> {
 
 /// The schema the file has; refuses what is not ours or newer than we know.
 pub(super) fn check(connection: &Connection) -> Result<usize> {
+    // One picture of the file: another process may be making it just now, and
+    // half of what it makes would look like a database of someone else.
+    inspect(&connection.unchecked_transaction()?)
+}
+
+fn inspect(connection: &Transaction<'_>) -> Result<usize> {
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;

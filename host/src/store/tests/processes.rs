@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
 use super::*;
-use crate::store::{CallState, Status, TaskFilter};
+use crate::store::{CallState, Fault, Status, TaskFilter};
 
 const ROLE: &str = "BATHYSPHERE_TEST_STORE_ROLE";
 const DIRECTORY: &str = "BATHYSPHERE_TEST_STORE_DIRECTORY";
@@ -33,8 +33,23 @@ struct Process {
 
 impl Process {
     fn start(role: &str, directory: &Path) -> Self {
+        let program = Command::new(std::env::current_exe().unwrap());
+        Self::start_with(program, role, directory)
+    }
+
+    /// One whose files cannot grow beyond 256 or, on some systems, 128 KB: a
+    /// disk that is full, for this process alone.
+    fn start_without_space(role: &str, directory: &Path) -> Self {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", r#"trap "" XFSZ; ulimit -f 256; exec "$0" "$@""#])
+            .arg(std::env::current_exe().unwrap());
+        Self::start_with(shell, role, directory)
+    }
+
+    fn start_with(mut command: Command, role: &str, directory: &Path) -> Self {
         let (_, module) = module_path!().split_once("::").unwrap();
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut child = command
             .args(["--exact", &format!("{module}::child"), "--nocapture"])
             .env(ROLE, role)
             .env(DIRECTORY, directory)
@@ -107,6 +122,23 @@ async fn child() {
                 store.save_round(&claim, large_round(number)).await.unwrap();
                 say(&number.to_string());
             }
+        }
+        "fill" => {
+            let store = open(&directory);
+            let claim = create(&store, "question").await;
+            say(&claim.id);
+            let mut number = 1;
+            let error = loop {
+                match store.save_round(&claim, large_round(number)).await {
+                    Ok(()) => number += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.fault(), Some(Fault::Full), "{error}");
+            // What was saved can still be read.
+            let rounds = store.rounds(&claim.id).await.unwrap();
+            assert_eq!(rounds.len(), number as usize - 1);
+            say(&rounds.len().to_string());
         }
         other => panic!("unknown role {other}"),
     }
@@ -227,4 +259,22 @@ async fn a_process_killed_while_it_writes_leaves_whole_rounds() {
             .query_row(check, [], |row| row.get::<_, String>(0))?)
     };
     assert_eq!(store.read(sound).await.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn a_process_without_space_keeps_what_it_had_saved() {
+    let (directory, store) = scratch();
+    let mut process = Process::start_without_space("fill", directory.path());
+    let id = process.says();
+    let (status, said) = process.ends();
+    assert!(status.success(), "{}", said.join("\n"));
+    let saved: u32 = said[0].parse().unwrap();
+    assert!(saved >= 1);
+
+    let task = store.task(&id).await.unwrap().unwrap();
+    assert_eq!((task.status, task.rounds), (Status::Interrupted, saved));
+    assert_eq!(task.memo, format!("memo {saved}"));
+    let claim = store.claim_task(&id).await.unwrap();
+    let next = large_round(saved + 1);
+    store.save_round(&claim, next).await.unwrap();
 }
