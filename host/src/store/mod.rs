@@ -5,7 +5,7 @@
 //! text, beside the few columns that are searched or listed.
 //!
 //! Several processes share one file, because each MCP client starts a server of
-//! its own. Within a process one thread writes ([`writer`]), one transaction at a
+//! its own. Within a process one thread writes (`writer`), one transaction at a
 //! time, and a few read-only connections read beside it. A write that was
 //! answered is on the disk. Every write to a task carries a [`Claim`], and is
 //! refused once another process has taken the task over.
@@ -107,7 +107,8 @@ impl Store {
     /// Finishes what was to be written, closes the files and lets go of this
     /// process's lock; every later use is refused. A task that still runs is
     /// seen as interrupted from now on. A process that ends without this loses
-    /// nothing but a little tidiness.
+    /// nothing but a little tidiness, so whoever is in a hurry may wait for only
+    /// so long: another process that holds the file can delay this.
     pub async fn close(&self) {
         // The readers first, so that the writer is the last to close the file
         // and can fold the write-ahead log into it.
