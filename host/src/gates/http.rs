@@ -115,9 +115,7 @@ impl HttpGate {
     }
 
     pub async fn send(&self, request: Request) -> Result<Response, GateError> {
-        let limit = request
-            .timeout
-            .map_or(self.limits.total, |asked| asked.min(self.limits.total));
+        let limit = request.timeout.map_or(self.limits.total, |asked| asked.min(self.limits.total));
         let result = match tokio::time::timeout(limit, self.follow(request)).await {
             Ok(result) => result,
             Err(_) => Err(GateError::other(
@@ -150,9 +148,7 @@ impl HttpGate {
             ));
         }
         let most = request.max_bytes.map_or(self.limits.body_bytes, |asked| {
-            usize::try_from(asked)
-                .unwrap_or(usize::MAX)
-                .min(self.limits.body_bytes)
+            usize::try_from(asked).unwrap_or(usize::MAX).min(self.limits.body_bytes)
         });
 
         let (mut target, mut url) = Target::parse(&request.url)?;
@@ -160,11 +156,7 @@ impl HttpGate {
         let mut trusted = true;
         for _ in 0..=MOST_REDIRECTS {
             let mut hop_headers = headers.clone();
-            let sent = if trusted {
-                self.attach(&target, &mut hop_headers)?
-            } else {
-                Vec::new()
-            };
+            let sent = if trusted { self.attach(&target, &mut hop_headers)? } else { Vec::new() };
             let mut builder = self
                 .clients
                 .get(target.encrypted)?
@@ -173,10 +165,7 @@ impl HttpGate {
             if let Some(body) = &body {
                 builder = builder.body(body.clone());
             }
-            let response = builder
-                .send()
-                .await
-                .map_err(|error| failure(error, &target))?;
+            let response = builder.send().await.map_err(|error| failure(error, &target))?;
 
             let Some(next) = redirect(&response, &url)? else {
                 return self.receive(response, &target, &url, most, &sent).await;
@@ -241,12 +230,8 @@ impl HttpGate {
             })?;
             let text = zeroize::Zeroizing::new(format!("{}{}", binding.prefix, secret.expose()));
             let mut value = HeaderValue::from_str(&text).map_err(|_| {
-                unusable(format!(
-                    "the value of {name} holds characters that no header can carry"
-                ))
-                .with_hint(format!(
-                    "set the environment variable {name} to the key alone"
-                ))
+                unusable(format!("the value of {name} holds characters that no header can carry"))
+                    .with_hint(format!("set the environment variable {name} to the key alone"))
             })?;
             value.set_sensitive(true);
             headers.insert(header, value);
@@ -276,30 +261,18 @@ impl HttpGate {
         for secret in sent {
             body = redact_bytes(body, secret);
         }
-        Ok(Response {
-            status,
-            headers,
-            body,
-            url,
-        })
+        Ok(Response { status, headers, body, url })
     }
 }
 
 fn checked_method(method: &str) -> Result<Method, GateError> {
-    METHODS
-        .into_iter()
-        .find(|known| known.as_str().eq_ignore_ascii_case(method))
-        .ok_or_else(|| {
-            let known: Vec<String> = METHODS.iter().map(Method::to_string).collect();
-            GateError::new(
-                GateErrorKind::InvalidInput,
-                format!(
-                    "`{}` is not one of {}",
-                    method.escape_debug(),
-                    known.join(", ")
-                ),
-            )
-        })
+    METHODS.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(method)).ok_or_else(|| {
+        let known: Vec<String> = METHODS.iter().map(Method::to_string).collect();
+        GateError::new(
+            GateErrorKind::InvalidInput,
+            format!("`{}` is not one of {}", method.escape_debug(), known.join(", ")),
+        )
+    })
 }
 
 /// Where the answer sends us, if it does.
@@ -310,15 +283,12 @@ fn redirect(response: &reqwest::Response, url: &Url) -> Result<Option<String>, G
     let Some(location) = response.headers().get(LOCATION) else {
         return Ok(None);
     };
-    let joined = std::str::from_utf8(location.as_bytes())
-        .ok()
-        .and_then(|text| url.join(text).ok());
+    let joined = std::str::from_utf8(location.as_bytes()).ok().and_then(|text| url.join(text).ok());
     match joined {
         Some(next) => Ok(Some(next.into())),
-        None => Err(GateError::other(
-            "redirects",
-            "the answer redirects to something that is no URL",
-        )),
+        None => {
+            Err(GateError::other("redirects", "the answer redirects to something that is no URL"))
+        }
     }
 }
 

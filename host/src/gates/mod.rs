@@ -3,7 +3,7 @@
 
 mod error;
 pub mod http;
-//pub mod process;
+pub mod process;
 pub mod secrets;
 
 pub use error::{GateError, GateErrorKind};

@@ -80,9 +80,7 @@ impl Secrets {
 
     /// Every known name, and whether it has a value.
     pub fn names(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.by_name
-            .iter()
-            .map(|(name, secret)| (name.as_str(), secret.is_some()))
+        self.by_name.iter().map(|(name, secret)| (name.as_str(), secret.is_some()))
     }
 
     pub(in crate::gates) fn get(&self, name: &str) -> Option<&Secret> {
@@ -168,10 +166,7 @@ mod tests {
     #[test]
     fn a_secret_cannot_be_printed() {
         let secret = Secret::new("hunter2-hunter2");
-        assert_eq!(
-            format!("{secret} {secret:?} {secret:#?}"),
-            "[secret] [secret] [secret]"
-        );
+        assert_eq!(format!("{secret} {secret:?} {secret:#?}"), "[secret] [secret] [secret]");
         let all = format!("{:?}", secrets(&[("KEY", "hunter2-hunter2")]));
         assert!(all.contains("KEY") && !all.contains("hunter2"), "{all}");
     }
@@ -219,10 +214,7 @@ mod tests {
 
     #[test]
     fn redaction_does_not_tear_ordinary_words() {
-        assert_eq!(
-            secrets(&[("A", "key")]).redact("the key is missing"),
-            "the key is missing"
-        );
+        assert_eq!(secrets(&[("A", "key")]).redact("the key is missing"), "the key is missing");
     }
 
     #[test]
@@ -231,10 +223,7 @@ mod tests {
         let mask = |text: &str| {
             String::from_utf8(redact_bytes(text.as_bytes().to_vec(), &secret)).expect("text")
         };
-        assert_eq!(
-            mask("aabaac-aaabaac-aabaab-aabaac"),
-            "[secret]-a[secret]-aabaab-[secret]"
-        );
+        assert_eq!(mask("aabaac-aaabaac-aabaab-aabaac"), "[secret]-a[secret]-aabaab-[secret]");
         assert_eq!(mask(""), "");
         assert_eq!(mask("aabaa"), "aabaa");
     }

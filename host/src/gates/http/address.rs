@@ -148,10 +148,7 @@ mod tests {
             "fec0::1",
             "ff02::1",
         ] {
-            assert!(
-                !is_public(address.parse().expect("an address")),
-                "{address}"
-            );
+            assert!(!is_public(address.parse().expect("an address")), "{address}");
         }
     }
 }

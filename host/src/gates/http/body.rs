@@ -75,24 +75,14 @@ pub(super) async fn read(
     most: usize,
 ) -> Result<Vec<u8>, GateError> {
     let too_large = || {
-        GateError::other(
-            "too-large",
-            format!("the answer of {target} has more than {most} bytes"),
-        )
+        GateError::other("too-large", format!("the answer of {target} has more than {most} bytes"))
     };
-    if response
-        .content_length()
-        .is_some_and(|length| length > most as u64)
-    {
+    if response.content_length().is_some_and(|length| length > most as u64) {
         return Err(too_large());
     }
     let mut sink = sink_for(&response, target, most)?;
     let mut received = 0_usize;
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|error| failure(error, target))?
-    {
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure(error, target))? {
         // What comes over the wire counts too: a packed stream can be endless and
         // unpack to nothing.
         received += chunk.len();
@@ -109,20 +99,12 @@ pub(super) async fn read(
 }
 
 fn sink_for(response: &reqwest::Response, target: &Target, most: usize) -> Result<Sink, GateError> {
-    let bounded = Bounded {
-        bytes: Vec::new(),
-        most,
-        exceeded: false,
-    };
+    let bounded = Bounded { bytes: Vec::new(), most, exceeded: false };
     let encodings: Vec<String> = response
         .headers()
         .get_all(CONTENT_ENCODING)
         .iter()
-        .map(|value| {
-            String::from_utf8_lossy(value.as_bytes())
-                .trim()
-                .to_ascii_lowercase()
-        })
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
         .collect();
     match encodings.join(", ").as_str() {
         "" | "identity" => Ok(Sink::Plain(bounded)),

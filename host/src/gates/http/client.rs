@@ -64,21 +64,15 @@ impl Resolve for CheckedResolver {
             };
             let checked: Vec<SocketAddr> = found
                 .into_iter()
-                .filter(|address| {
-                    if loopback {
-                        address.is_loopback()
-                    } else {
-                        is_public(*address)
-                    }
-                })
+                .filter(
+                    |address| {
+                        if loopback { address.is_loopback() } else { is_public(*address) }
+                    },
+                )
                 .map(|address| SocketAddr::new(address, 0))
                 .collect();
             if checked.is_empty() {
-                return Err(AddressRefused {
-                    name,
-                    address: first,
-                }
-                .into());
+                return Err(AddressRefused { name, address: first }.into());
             }
             Ok(Box::new(checked.into_iter()) as Addrs)
         })
@@ -107,11 +101,7 @@ impl Clients {
     }
 
     pub(super) fn get(&self, encrypted: bool) -> Result<Client, GateError> {
-        let cell = if encrypted {
-            &self.encrypted
-        } else {
-            &self.plain
-        };
+        let cell = if encrypted { &self.encrypted } else { &self.plain };
         if let Some(client) = cell.get() {
             return Ok(client.clone());
         }
@@ -121,24 +111,14 @@ impl Clients {
 
     #[cfg(test)]
     pub(super) fn is_built(&self, encrypted: bool) -> bool {
-        if encrypted {
-            self.encrypted.get().is_some()
-        } else {
-            self.plain.get().is_some()
-        }
+        if encrypted { self.encrypted.get().is_some() } else { self.plain.get().is_some() }
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one client, behind the http gate"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one client, behind the http gate")]
     fn build(&self, encrypted: bool) -> Result<Client, GateError> {
         // An error means that one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let resolver = CheckedResolver {
-            lookup: self.lookup.clone(),
-            localhost: self.localhost,
-        };
+        let resolver = CheckedResolver { lookup: self.lookup.clone(), localhost: self.localhost };
         let mut builder = Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
@@ -151,18 +131,11 @@ impl Clients {
             .pool_max_idle_per_host(4)
             .http1_max_headers(128)
             .dns_resolver(Arc::new(resolver));
-        builder = if encrypted {
-            builder.https_only(true)
-        } else {
-            builder.tls_certs_only([])
-        };
+        builder = if encrypted { builder.https_only(true) } else { builder.tls_certs_only([]) };
         builder.build().map_err(|error| {
             GateError::new(
                 GateErrorKind::Unavailable,
-                format!(
-                    "cannot set up encrypted connections: {}",
-                    root_cause(&error)
-                ),
+                format!("cannot set up encrypted connections: {}", root_cause(&error)),
             )
             .with_hint(
                 "install the system's root certificates (the package ca-certificates), or name \

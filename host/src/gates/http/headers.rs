@@ -39,10 +39,7 @@ pub(super) fn checked(
     headers: &[(String, String)],
     secrets: &[SecretGrant],
 ) -> Result<HeaderMap, GateError> {
-    let bytes: usize = headers
-        .iter()
-        .map(|(name, value)| name.len() + value.len())
-        .sum();
+    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if headers.len() > MOST_HEADERS || bytes > MOST_BYTES {
         return Err(invalid(format!(
             "{} headers with {bytes} bytes are too many: at most {MOST_HEADERS} with {MOST_BYTES} \
@@ -57,9 +54,7 @@ pub(super) fn checked(
         // HeaderName is in lower case from here on.
         let lower = header.as_str();
         if RESERVED.contains(&lower)
-            || RESERVED_PREFIXES
-                .iter()
-                .any(|prefix| lower.starts_with(prefix))
+            || RESERVED_PREFIXES.iter().any(|prefix| lower.starts_with(prefix))
         {
             return Err(GateError::refused(format!(
                 "the header `{lower}` is set by the host, not by a plugin"
@@ -88,9 +83,7 @@ pub(super) fn drop_credentials(headers: &mut HeaderMap) {
         .keys()
         .filter(|name| {
             CREDENTIALS.contains(name)
-                || CREDENTIAL_WORDS
-                    .iter()
-                    .any(|word| name.as_str().contains(word))
+                || CREDENTIAL_WORDS.iter().any(|word| name.as_str().contains(word))
         })
         .cloned()
         .collect();
@@ -101,11 +94,8 @@ pub(super) fn drop_credentials(headers: &mut HeaderMap) {
 
 /// Drops what described a body, for a redirect that turns into a `GET`.
 pub(super) fn drop_content(headers: &mut HeaderMap) {
-    let dropped: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with("content-"))
-        .cloned()
-        .collect();
+    let dropped: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("content-")).cloned().collect();
     for name in dropped {
         headers.remove(name);
     }
@@ -117,10 +107,7 @@ pub(super) fn received(
     headers: &HeaderMap,
     most_bytes: usize,
 ) -> Result<Vec<(String, String)>, GateError> {
-    let bytes: usize = headers
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len())
-        .sum();
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if bytes > most_bytes {
         return Err(GateError::other(
             "too-large",
@@ -132,10 +119,7 @@ pub(super) fn received(
         .iter()
         .filter(|(name, _)| !(decoded && (*name == CONTENT_ENCODING || *name == CONTENT_LENGTH)))
         .map(|(name, value)| {
-            (
-                name.as_str().to_owned(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
+            (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         })
         .collect())
 }
@@ -152,10 +136,7 @@ mod tests {
     fn check(name: &str, value: &str) -> Result<HeaderMap, GateErrorKind> {
         let secret = SecretGrant {
             name: "KEY".to_owned(),
-            host: HostGrant {
-                host: "example.com".to_owned(),
-                port: None,
-            },
+            host: HostGrant { host: "example.com".to_owned(), port: None },
             header: "x-goog-api-key".to_owned(),
             prefix: String::new(),
         };
@@ -171,10 +152,7 @@ mod tests {
 
     #[test]
     fn headers_of_the_connection_are_refused() {
-        for name in RESERVED
-            .iter()
-            .chain(&["Host", "PROXY-Authorization", "X-Forwarded-For"])
-        {
+        for name in RESERVED.iter().chain(&["Host", "PROXY-Authorization", "X-Forwarded-For"]) {
             assert_eq!(check(name, "x"), Err(GateErrorKind::Refused), "{name}");
         }
     }
@@ -186,27 +164,16 @@ mod tests {
 
     #[test]
     fn values_cannot_smuggle_a_line() {
-        for (name, value) in [
-            ("x", "a\r\nhost: evil"),
-            ("x", "a\0"),
-            ("x y", "a"),
-            ("", "a"),
-            ("x:", "a"),
-        ] {
-            assert_eq!(
-                check(name, value),
-                Err(GateErrorKind::InvalidInput),
-                "{name:?} {value:?}"
-            );
+        for (name, value) in
+            [("x", "a\r\nhost: evil"), ("x", "a\0"), ("x y", "a"), ("", "a"), ("x:", "a")]
+        {
+            assert_eq!(check(name, value), Err(GateErrorKind::InvalidInput), "{name:?} {value:?}");
         }
     }
 
     #[test]
     fn too_many_are_not_sent() {
-        assert_eq!(
-            check("x", &"a".repeat(MOST_BYTES)),
-            Err(GateErrorKind::InvalidInput)
-        );
+        assert_eq!(check("x", &"a".repeat(MOST_BYTES)), Err(GateErrorKind::InvalidInput));
         let many = vec![("x".to_owned(), String::new()); MOST_HEADERS + 1];
         assert!(checked(&many, &[]).is_err());
         assert!(checked(&many[1..], &[]).is_ok());
@@ -215,20 +182,11 @@ mod tests {
     #[test]
     fn credentials_do_not_cross_origins() {
         let mut map = HeaderMap::new();
-        for name in [
-            "authorization",
-            "cookie",
-            "x-api-key",
-            "x-auth-token",
-            "accept",
-        ] {
+        for name in ["authorization", "cookie", "x-api-key", "x-auth-token", "accept"] {
             map.insert(name, HeaderValue::from_static("x"));
         }
         drop_credentials(&mut map);
-        assert_eq!(
-            map.keys().map(HeaderName::as_str).collect::<Vec<_>>(),
-            ["accept"]
-        );
+        assert_eq!(map.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["accept"]);
     }
 
     #[test]
@@ -238,10 +196,7 @@ mod tests {
         map.insert("etag", HeaderValue::from_static("x"));
         assert_eq!(received(&map, 100).expect("small").len(), 2);
         map.insert("content-encoding", HeaderValue::from_static("gzip"));
-        assert_eq!(
-            received(&map, 100).expect("small"),
-            [("etag".to_owned(), "x".to_owned())]
-        );
+        assert_eq!(received(&map, 100).expect("small"), [("etag".to_owned(), "x".to_owned())]);
         assert!(received(&map, 10).is_err());
     }
 }

@@ -64,11 +64,7 @@ impl Target {
             return Err(invalid("the URL names no host".to_owned()));
         };
         let host = parse_address(host).map_or_else(|| Host::Name(host.to_owned()), Host::Address);
-        Ok(Self {
-            encrypted,
-            host,
-            port,
-        })
+        Ok(Self { encrypted, host, port })
     }
 
     /// Whether the grant covers this target. An address is covered by a grant
@@ -125,9 +121,7 @@ impl fmt::Display for Target {
 
 /// An address, with or without the brackets that a URL puts around IPv6.
 fn parse_address(host: &str) -> Option<IpAddr> {
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
 }
 
@@ -140,25 +134,15 @@ mod tests {
     use super::*;
 
     fn granted(host: &str, port: Option<u16>, url: &str) -> bool {
-        let grant = HostGrant {
-            host: host.to_owned(),
-            port,
-        };
-        Target::parse(url)
-            .expect("a good URL")
-            .0
-            .is_granted_by(&grant)
+        let grant = HostGrant { host: host.to_owned(), port };
+        Target::parse(url).expect("a good URL").0.is_granted_by(&grant)
     }
 
     #[test]
     fn a_name_covers_itself_on_the_usual_port() {
         assert!(granted("example.com", None, "https://example.com/a?b#c"));
         assert!(granted("example.com", None, "http://EXAMPLE.com/"));
-        assert!(granted(
-            "example.com",
-            Some(8443),
-            "https://example.com:8443/"
-        ));
+        assert!(granted("example.com", Some(8443), "https://example.com:8443/"));
         for url in [
             "https://example.com:8443/",
             "https://www.example.com/",
@@ -177,11 +161,9 @@ mod tests {
     fn a_wildcard_covers_names_below_only() {
         assert!(granted("*.example.com", None, "https://a.example.com/"));
         assert!(granted("*.example.com", None, "https://a.b.example.com/"));
-        for url in [
-            "https://example.com/",
-            "https://badexample.com/",
-            "https://example.com.evil.net/",
-        ] {
+        for url in
+            ["https://example.com/", "https://badexample.com/", "https://example.com.evil.net/"]
+        {
             assert!(!granted("*.example.com", None, url), "{url}");
         }
     }
@@ -190,11 +172,7 @@ mod tests {
     fn a_star_covers_no_local_address() {
         assert!(granted("*", None, "https://example.com/"));
         assert!(granted("*", None, "https://1.1.1.1/"));
-        for url in [
-            "http://127.0.0.1/",
-            "http://[::1]/",
-            "http://169.254.169.254/",
-        ] {
+        for url in ["http://127.0.0.1/", "http://[::1]/", "http://169.254.169.254/"] {
             assert!(!granted("*", None, url), "{url}");
         }
     }
@@ -220,21 +198,11 @@ mod tests {
     #[test]
     fn odd_urls_are_not_sent() {
         let kind = |url: &str| Target::parse(url).expect_err(url).kind;
-        for url in [
-            "ftp://example.com/",
-            "file:///etc/passwd",
-            "data:text/plain,x",
-            "unix:/x",
-        ] {
+        for url in ["ftp://example.com/", "file:///etc/passwd", "data:text/plain,x", "unix:/x"] {
             assert_eq!(kind(url), GateErrorKind::Refused, "{url}");
         }
-        for url in [
-            "",
-            "example.com",
-            "https://",
-            "https://user@example.com/",
-            "https://:p@e.com/",
-        ] {
+        for url in ["", "example.com", "https://", "https://user@example.com/", "https://:p@e.com/"]
+        {
             assert_eq!(kind(url), GateErrorKind::InvalidInput, "{url}");
         }
         let long = format!("https://example.com/{}", "a".repeat(LONGEST_URL));

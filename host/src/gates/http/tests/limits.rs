@@ -9,15 +9,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 async fn kind(server: &Server, max_bytes: Option<u64>) -> GateErrorKind {
-    let request = Request {
-        max_bytes,
-        ..get(server.url("/"))
-    };
-    gate_to(server)
-        .send(request)
-        .await
-        .expect_err("an error")
-        .kind
+    let request = Request { max_bytes, ..get(server.url("/")) };
+    gate_to(server).send(request).await.expect_err("an error").kind
 }
 
 /// Writes a chunk again and again until the client has had enough.
@@ -39,19 +32,8 @@ const CHUNKED_GZIP: &str =
 #[tokio::test]
 async fn a_body_may_be_as_large_as_the_limit() {
     let server = Server::saying(answer("200 OK", "", &[b'x'; 1000]));
-    let request = Request {
-        max_bytes: Some(1000),
-        ..get(server.url("/"))
-    };
-    assert_eq!(
-        gate_to(&server)
-            .send(request)
-            .await
-            .expect("an answer")
-            .body
-            .len(),
-        1000
-    );
+    let request = Request { max_bytes: Some(1000), ..get(server.url("/")) };
+    assert_eq!(gate_to(&server).send(request).await.expect("an answer").body.len(), 1000);
     assert_eq!(kind(&server, Some(999)).await, other("too-large"));
 }
 
@@ -71,24 +53,12 @@ async fn an_endless_body_is_cut() {
 
 #[tokio::test]
 async fn gzip_is_unpacked() {
-    let packed = answer(
-        "200 OK",
-        "content-encoding: gzip\r\n",
-        &gzip(b"hello hello hello"),
-    );
+    let packed = answer("200 OK", "content-encoding: gzip\r\n", &gzip(b"hello hello hello"));
     let server = Server::saying(packed);
-    let response = gate_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect("an answer");
+    let response = gate_to(&server).send(get(server.url("/"))).await.expect("an answer");
     assert_eq!(response.body, b"hello hello hello");
     assert!(server.requests()[0].contains("accept-encoding: gzip\r\n"));
-    assert!(
-        response
-            .headers
-            .iter()
-            .all(|(name, _)| !name.starts_with("content-"))
-    );
+    assert!(response.headers.iter().all(|(name, _)| !name.starts_with("content-")));
 }
 
 #[tokio::test]
@@ -108,17 +78,9 @@ async fn an_endless_gzip_of_nothing_is_cut() {
 #[tokio::test]
 async fn a_broken_or_cut_gzip_is_unavailable() {
     let whole = gzip(b"a body that is long enough to be cut somewhere in its middle");
-    for bytes in [
-        &whole[..whole.len() / 2],
-        &whole[..whole.len() - 1],
-        b"not gzip at all",
-    ] {
+    for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], b"not gzip at all"] {
         let server = Server::saying(answer("200 OK", "content-encoding: gzip\r\n", bytes));
-        assert_eq!(
-            kind(&server, None).await,
-            GateErrorKind::Unavailable,
-            "{bytes:?}"
-        );
+        assert_eq!(kind(&server, None).await, GateErrorKind::Unavailable, "{bytes:?}");
     }
 }
 
@@ -136,10 +98,7 @@ async fn an_answer_to_head_has_no_body() {
     let server = Server::saying(
         "HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\ncontent-encoding: gzip\r\n\r\n",
     );
-    let request = Request {
-        method: "HEAD".to_owned(),
-        ..get(server.url("/"))
-    };
+    let request = Request { method: "HEAD".to_owned(), ..get(server.url("/")) };
     let response = gate_to(&server).send(request).await.expect("an answer");
     assert_eq!(response.body, b"");
 }
@@ -154,18 +113,9 @@ async fn a_cut_body_is_unavailable() {
 
 #[tokio::test]
 async fn nonsense_is_unavailable() {
-    for bytes in [
-        "",
-        "HTTP/1.1 2",
-        "220 smtp.example ESMTP\r\n",
-        "\0\0\0\0\r\n\r\n",
-    ] {
+    for bytes in ["", "HTTP/1.1 2", "220 smtp.example ESMTP\r\n", "\0\0\0\0\r\n\r\n"] {
         let server = Server::saying(bytes);
-        assert_eq!(
-            kind(&server, None).await,
-            GateErrorKind::Unavailable,
-            "{bytes:?}"
-        );
+        assert_eq!(kind(&server, None).await, GateErrorKind::Unavailable, "{bytes:?}");
     }
 }
 
@@ -219,16 +169,9 @@ fn stalling(start: &'static str) -> Server {
 
 #[tokio::test]
 async fn silence_ends_in_a_timeout() {
-    for start in [
-        "",
-        "HTTP/1.1 200",
-        "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf",
-    ] {
+    for start in ["", "HTTP/1.1 200", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"] {
         let server = stalling(start);
-        let request = Request {
-            timeout: Some(Duration::from_millis(50)),
-            ..get(server.url("/"))
-        };
+        let request = Request { timeout: Some(Duration::from_millis(50)), ..get(server.url("/")) };
         let error = gate_to(&server).send(request).await.expect_err("too slow");
         assert_eq!(error.kind, other("timeout"), "{start}: {error}");
     }
@@ -237,23 +180,11 @@ async fn silence_ends_in_a_timeout() {
 #[tokio::test]
 async fn the_grants_time_holds_whatever_is_asked_for() {
     let server = stalling("");
-    let grants = Grants {
-        hosts: vec![host("127.0.0.1", server.port)],
-        ..Grants::default()
-    };
-    let limits = HttpLimits {
-        total: Duration::from_millis(50),
-        ..HttpLimits::default()
-    };
+    let grants = Grants { hosts: vec![host("127.0.0.1", server.port)], ..Grants::default() };
+    let limits = HttpLimits { total: Duration::from_millis(50), ..HttpLimits::default() };
     let gate = HttpGate::with_limits(&grants, Arc::new(Secrets::default()), limits);
-    let request = Request {
-        timeout: Some(Duration::MAX),
-        ..get(server.url("/"))
-    };
-    assert_eq!(
-        gate.send(request).await.expect_err("too slow").kind,
-        other("timeout")
-    );
+    let request = Request { timeout: Some(Duration::MAX), ..get(server.url("/")) };
+    assert_eq!(gate.send(request).await.expect_err("too slow").kind, other("timeout"));
 }
 
 #[tokio::test]
@@ -266,10 +197,7 @@ async fn a_drip_ends_in_a_timeout() {
             std::thread::sleep(Duration::from_millis(1));
         }
     });
-    let request = Request {
-        timeout: Some(Duration::from_millis(80)),
-        ..get(server.url("/"))
-    };
+    let request = Request { timeout: Some(Duration::from_millis(80)), ..get(server.url("/")) };
     let error = gate_to(&server).send(request).await.expect_err("too slow");
     assert_eq!(error.kind, other("timeout"));
 }

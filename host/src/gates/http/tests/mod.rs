@@ -14,18 +14,12 @@ use self::server::{Server, answer};
 use super::*;
 
 fn host(host: &str, port: impl Into<Option<u16>>) -> HostGrant {
-    HostGrant {
-        host: host.to_owned(),
-        port: port.into(),
-    }
+    HostGrant { host: host.to_owned(), port: port.into() }
 }
 
 /// Grants the given hosts, and nothing else.
 fn gate(hosts: Vec<HostGrant>) -> HttpGate {
-    let grants = Grants {
-        hosts,
-        ..Grants::default()
-    };
+    let grants = Grants { hosts, ..Grants::default() };
     HttpGate::new(&grants, Arc::new(Secrets::default()))
 }
 
@@ -35,11 +29,7 @@ fn gate_to(server: &Server) -> HttpGate {
 }
 
 fn get(url: impl Into<String>) -> Request {
-    Request {
-        method: "GET".to_owned(),
-        url: url.into(),
-        ..Request::default()
-    }
+    Request { method: "GET".to_owned(), url: url.into(), ..Request::default() }
 }
 
 fn other(name: &str) -> GateErrorKind {
@@ -49,10 +39,8 @@ fn other(name: &str) -> GateErrorKind {
 /// Makes every name lead to the given addresses, and counts how often one is
 /// looked up.
 fn names_lead_to(gate: &mut HttpGate, addresses: &[&str]) -> Arc<AtomicUsize> {
-    let addresses: Vec<IpAddr> = addresses
-        .iter()
-        .map(|address| address.parse().expect("an address"))
-        .collect();
+    let addresses: Vec<IpAddr> =
+        addresses.iter().map(|address| address.parse().expect("an address")).collect();
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     gate.clients.lookup = Arc::new(move |_| {
@@ -66,18 +54,11 @@ fn names_lead_to(gate: &mut HttpGate, addresses: &[&str]) -> Arc<AtomicUsize> {
 #[tokio::test]
 async fn an_answer_comes_back_whole() {
     let server = Server::saying(answer("200 OK", "X-Kind: Test\r\n", b"hello"));
-    let response = gate_to(&server)
-        .send(get(server.url("/a?b=c#d")))
-        .await
-        .expect("an answer");
+    let response = gate_to(&server).send(get(server.url("/a?b=c#d"))).await.expect("an answer");
     assert_eq!(response.status, 200);
     assert_eq!(response.body, b"hello");
     assert_eq!(response.url, server.url("/a?b=c"));
-    assert!(
-        response
-            .headers
-            .contains(&("x-kind".to_owned(), "Test".to_owned()))
-    );
+    assert!(response.headers.contains(&("x-kind".to_owned(), "Test".to_owned())));
     let request = &server.requests()[0];
     assert!(request.starts_with("GET /a?b=c HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("user-agent: bathysphere/"), "{request}");
@@ -103,14 +84,8 @@ async fn method_headers_and_body_are_sent() {
 #[tokio::test]
 async fn an_error_status_is_an_answer() {
     let server = Server::saying(answer("503 Busy", "retry-after: 7\r\n", b"later"));
-    let response = gate_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect("an answer");
-    assert_eq!(
-        (response.status, response.body.as_slice()),
-        (503, b"later".as_slice())
-    );
+    let response = gate_to(&server).send(get(server.url("/"))).await.expect("an answer");
+    assert_eq!((response.status, response.body.as_slice()), (503, b"later".as_slice()));
 }
 
 #[tokio::test]
@@ -126,10 +101,7 @@ async fn what_is_not_granted_is_refused_before_anything_is_sent() {
         vec![host("*", port)],
         vec![host("*.0.0.1", port)],
     ] {
-        let error = gate(hosts.clone())
-            .send(get(server.url("/")))
-            .await
-            .expect_err("refused");
+        let error = gate(hosts.clone()).send(get(server.url("/"))).await.expect_err("refused");
         assert_eq!(error.kind, GateErrorKind::Refused, "{hosts:?}: {error}");
         assert_eq!(error.message, format!("127.0.0.1:{port} is not granted"));
         assert!(error.hint.expect("a hint").contains("grants.hosts"));
@@ -141,10 +113,7 @@ async fn what_is_not_granted_is_refused_before_anything_is_sent() {
 async fn a_method_that_opens_a_tunnel_is_not_sent() {
     let server = Server::saying(answer("200 OK", "", b""));
     for method in ["CONNECT", "TRACE", "", "GET /\r\n"] {
-        let request = Request {
-            method: method.to_owned(),
-            ..get(server.url("/"))
-        };
+        let request = Request { method: method.to_owned(), ..get(server.url("/")) };
         let error = gate_to(&server).send(request).await.expect_err("refused");
         assert_eq!(error.kind, GateErrorKind::InvalidInput, "{method}");
     }
@@ -215,27 +184,18 @@ async fn localhost_is_this_machine_if_granted() {
 
     let mut elsewhere = gate(vec![host("localhost", server.port)]);
     names_lead_to(&mut elsewhere, &["192.168.1.1"]);
-    assert_eq!(
-        elsewhere.send(get(&url)).await.expect_err("refused").kind,
-        GateErrorKind::Refused
-    );
+    assert_eq!(elsewhere.send(get(&url)).await.expect_err("refused").kind, GateErrorKind::Refused);
 
     let mut unnamed = gate(vec![host("*", server.port)]);
     names_lead_to(&mut unnamed, &["127.0.0.1"]);
-    assert_eq!(
-        unnamed.send(get(&url)).await.expect_err("refused").kind,
-        GateErrorKind::Refused
-    );
+    assert_eq!(unnamed.send(get(&url)).await.expect_err("refused").kind, GateErrorKind::Refused);
 }
 
 #[tokio::test]
 async fn a_name_without_an_address_is_unavailable() {
     let mut nowhere = gate(vec![host("nowhere.example", None)]);
     names_lead_to(&mut nowhere, &[]);
-    let error = nowhere
-        .send(get("http://nowhere.example/"))
-        .await
-        .expect_err("no address");
+    let error = nowhere.send(get("http://nowhere.example/")).await.expect_err("no address");
     assert_eq!(error.kind, GateErrorKind::Unavailable);
     assert_eq!(
         error.message,
@@ -249,17 +209,9 @@ async fn nobody_listening_is_unavailable() {
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
     let gate = gate(vec![host("127.0.0.1", port)]);
-    let error = gate
-        .send(get(format!("http://127.0.0.1:{port}/")))
-        .await
-        .expect_err("nobody");
+    let error = gate.send(get(format!("http://127.0.0.1:{port}/"))).await.expect_err("nobody");
     assert_eq!(error.kind, GateErrorKind::Unavailable);
-    assert!(
-        error
-            .message
-            .starts_with(&format!("cannot connect to 127.0.0.1:{port}: ")),
-        "{error}"
-    );
+    assert!(error.message.starts_with(&format!("cannot connect to 127.0.0.1:{port}: ")), "{error}");
 }
 
 #[tokio::test]
@@ -285,9 +237,7 @@ async fn the_client_is_built_at_first_use() {
     let server = Server::saying(answer("200 OK", "", b""));
     let gate = gate_to(&server);
     assert!(!gate.clients.is_built(false));
-    gate.send(get("http://not-granted.example/"))
-        .await
-        .expect_err("refused");
+    gate.send(get("http://not-granted.example/")).await.expect_err("refused");
     assert!(!gate.clients.is_built(false));
     gate.send(get(server.url("/"))).await.expect("an answer");
     assert!(gate.clients.is_built(false));

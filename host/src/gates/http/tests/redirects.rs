@@ -4,11 +4,7 @@
 use super::*;
 
 fn location(status: &str, to: &str) -> Vec<u8> {
-    answer(
-        status,
-        &format!("location: {to}\r\nconnection: close\r\n"),
-        b"",
-    )
+    answer(status, &format!("location: {to}\r\nconnection: close\r\n"), b"")
 }
 
 /// Redirects `/` to what is given, and answers everything else with "arrived".
@@ -26,10 +22,7 @@ fn redirecting(status: &'static str, to: String) -> Server {
 #[tokio::test]
 async fn a_redirect_within_the_grants_is_followed() {
     let server = redirecting("302 Found", "next?x=1".to_owned());
-    let response = gate_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect("an answer");
+    let response = gate_to(&server).send(get(server.url("/"))).await.expect("an answer");
     assert_eq!(response.body, b"arrived");
     assert_eq!(response.url, server.url("/next?x=1"));
 }
@@ -48,10 +41,7 @@ async fn a_redirect_out_of_the_grants_is_refused() {
         "gopher://127.0.0.1/".to_owned(),
     ] {
         let server = redirecting("301 Moved", to.clone());
-        let error = gate_to(&server)
-            .send(get(server.url("/")))
-            .await
-            .expect_err("refused");
+        let error = gate_to(&server).send(get(server.url("/"))).await.expect_err("refused");
         assert_eq!(error.kind, GateErrorKind::Refused, "{to}: {error}");
     }
     assert_eq!(inside.requests(), [""; 0]);
@@ -60,35 +50,20 @@ async fn a_redirect_out_of_the_grants_is_refused() {
 #[tokio::test]
 async fn the_message_says_who_redirected() {
     let server = redirecting("307 Temporary", "https://evil.example/x".to_owned());
-    let error = gate_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect_err("refused");
+    let error = gate_to(&server).send(get(server.url("/"))).await.expect_err("refused");
     assert_eq!(
         error.message,
-        format!(
-            "127.0.0.1:{} redirects to evil.example, which is not granted",
-            server.port
-        )
+        format!("127.0.0.1:{} redirects to evil.example, which is not granted", server.port)
     );
 }
 
 #[tokio::test]
 async fn a_redirect_with_a_password_is_not_followed() {
     let server = Server::start(move |request, stream| {
-        let host = request
-            .lines()
-            .find_map(|line| line.strip_prefix("host: "))
-            .unwrap_or("");
-        stream.write_all(&location(
-            "302 Found",
-            &format!("http://user:pass@{host}/x"),
-        ))
+        let host = request.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("");
+        stream.write_all(&location("302 Found", &format!("http://user:pass@{host}/x")))
     });
-    let error = gate_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect_err("not followed");
+    let error = gate_to(&server).send(get(server.url("/"))).await.expect_err("not followed");
     assert_eq!(error.kind, GateErrorKind::InvalidInput);
     assert!(!error.message.contains("pass@"), "{error}");
     assert_eq!(server.requests().len(), 1);
@@ -97,11 +72,7 @@ async fn a_redirect_with_a_password_is_not_followed() {
 /// Counts down in the path, then arrives.
 fn countdown() -> Server {
     Server::start(|request, stream| {
-        let left: usize = request[5..]
-            .split(' ')
-            .next()
-            .and_then(|n| n.parse().ok())
-            .unwrap_or(0);
+        let left: usize = request[5..].split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
         stream.write_all(&match left {
             0 => answer("200 OK", "connection: close\r\n", b"arrived"),
             _ => location("302 Found", &format!("/{}", left - 1)),
@@ -113,17 +84,8 @@ fn countdown() -> Server {
 async fn five_redirects_are_followed_and_a_sixth_is_not() {
     let server = countdown();
     let gate = gate_to(&server);
-    assert_eq!(
-        gate.send(get(server.url("/5")))
-            .await
-            .expect("an answer")
-            .body,
-        b"arrived"
-    );
-    let error = gate
-        .send(get(server.url("/6")))
-        .await
-        .expect_err("too many");
+    assert_eq!(gate.send(get(server.url("/5"))).await.expect("an answer").body, b"arrived");
+    let error = gate.send(get(server.url("/6"))).await.expect_err("too many");
     assert_eq!(error.kind, other("redirects"));
     assert_eq!(server.requests().len(), 12);
 }
@@ -131,10 +93,7 @@ async fn five_redirects_are_followed_and_a_sixth_is_not() {
 #[tokio::test]
 async fn a_loop_ends() {
     let server = redirecting("302 Found", "/".to_owned());
-    let error = gate_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect_err("a loop");
+    let error = gate_to(&server).send(get(server.url("/"))).await.expect_err("a loop");
     assert_eq!(error.kind, other("redirects"));
     assert_eq!(server.requests().len(), 6);
 }
@@ -142,32 +101,19 @@ async fn a_loop_ends() {
 #[tokio::test]
 async fn a_redirect_to_nothing_is_an_error_or_an_answer() {
     let broken = redirecting("302 Found", "http://[::bad".to_owned());
-    let error = gate_to(&broken)
-        .send(get(broken.url("/")))
-        .await
-        .expect_err("no URL");
+    let error = gate_to(&broken).send(get(broken.url("/"))).await.expect_err("no URL");
     assert_eq!(error.kind, other("redirects"));
 
     let silent = Server::saying(answer("302 Found", "", b"no location"));
-    let response = gate_to(&silent)
-        .send(get(silent.url("/")))
-        .await
-        .expect("an answer");
-    assert_eq!(
-        (response.status, response.body.as_slice()),
-        (302, b"no location".as_slice())
-    );
+    let response = gate_to(&silent).send(get(silent.url("/"))).await.expect("an answer");
+    assert_eq!((response.status, response.body.as_slice()), (302, b"no location".as_slice()));
 }
 
 #[tokio::test]
 async fn a_post_becomes_a_get_where_browsers_do_so() {
-    for (status, kept) in [
-        ("301 a", false),
-        ("302 a", false),
-        ("303 a", false),
-        ("307 a", true),
-        ("308 a", true),
-    ] {
+    for (status, kept) in
+        [("301 a", false), ("302 a", false), ("303 a", false), ("307 a", true), ("308 a", true)]
+    {
         let server = redirecting(status, "/next".to_owned());
         let request = Request {
             method: "POST".to_owned(),
@@ -187,16 +133,10 @@ async fn a_post_becomes_a_get_where_browsers_do_so() {
 async fn a_plugins_own_credentials_stay_with_their_origin() {
     let second = Server::saying(answer("200 OK", "", b""));
     let first = redirecting("302 Found", second.url("/"));
-    let gate = gate(vec![
-        host("127.0.0.1", first.port),
-        host("127.0.0.1", second.port),
-    ]);
+    let gate = gate(vec![host("127.0.0.1", first.port), host("127.0.0.1", second.port)]);
     let headers = ["Authorization", "Cookie", "X-Api-Key", "Accept"];
     let request = Request {
-        headers: headers
-            .iter()
-            .map(|name| ((*name).to_owned(), "mine".to_owned()))
-            .collect(),
+        headers: headers.iter().map(|name| ((*name).to_owned(), "mine".to_owned())).collect(),
         ..get(first.url("/"))
     };
     gate.send(request).await.expect("an answer");

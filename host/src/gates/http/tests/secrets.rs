@@ -14,11 +14,7 @@ fn bound(host: HostGrant) -> SecretGrant {
 }
 
 fn gate_with(hosts: Vec<HostGrant>, secret: SecretGrant, value: Option<&str>) -> HttpGate {
-    let grants = Grants {
-        hosts,
-        secrets: vec![secret],
-        ..Grants::default()
-    };
+    let grants = Grants { hosts, secrets: vec![secret], ..Grants::default() };
     let secrets = Secrets::new(["TEST_KEY"], |_| value.map(str::to_owned));
     HttpGate::new(&grants, Arc::new(secrets))
 }
@@ -31,31 +27,15 @@ fn bound_to(server: &Server) -> HttpGate {
 #[tokio::test]
 async fn a_secret_is_added_and_an_echo_of_it_is_masked() {
     let server = Server::start(|request, stream| {
-        let value = request
-            .lines()
-            .find_map(|line| line.strip_prefix("authorization: "));
+        let value = request.lines().find_map(|line| line.strip_prefix("authorization: "));
         let value = value.unwrap_or("nothing");
         let headers = format!("x-echo: {value}\r\n");
-        stream.write_all(&answer(
-            "401 No",
-            &headers,
-            format!("bad key: {value}!").as_bytes(),
-        ))
+        stream.write_all(&answer("401 No", &headers, format!("bad key: {value}!").as_bytes()))
     });
-    let response = bound_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect("an answer");
+    let response = bound_to(&server).send(get(server.url("/"))).await.expect("an answer");
     assert!(server.requests()[0].contains(&format!("authorization: Bearer {VALUE}\r\n")));
-    assert_eq!(
-        String::from_utf8_lossy(&response.body),
-        "bad key: Bearer [secret]!"
-    );
-    assert!(
-        response
-            .headers
-            .contains(&("x-echo".to_owned(), "Bearer [secret]".to_owned()))
-    );
+    assert_eq!(String::from_utf8_lossy(&response.body), "bad key: Bearer [secret]!");
+    assert!(response.headers.contains(&("x-echo".to_owned(), "Bearer [secret]".to_owned())));
 }
 
 #[tokio::test]
@@ -65,11 +45,7 @@ async fn a_secret_goes_to_no_other_host() {
     let hosts = vec![host("127.0.0.1", own.port), host("127.0.0.1", foreign.port)];
     let gate = gate_with(hosts, bound(host("127.0.0.1", own.port)), Some(VALUE));
     gate.send(get(foreign.url("/"))).await.expect("an answer");
-    assert!(
-        !foreign.requests()[0].contains("authorization"),
-        "{:?}",
-        foreign.requests()
-    );
+    assert!(!foreign.requests()[0].contains("authorization"), "{:?}", foreign.requests());
 }
 
 #[tokio::test]
@@ -95,19 +71,12 @@ async fn a_secret_does_not_follow_a_redirect_and_does_not_come_back() {
         stream.write_all(&if request.starts_with("GET /back") {
             answer("200 OK", "", b"arrived")
         } else {
-            answer(
-                "302 Found",
-                &format!("location: {second_url}\r\nconnection: close\r\n"),
-                b"",
-            )
+            answer("302 Found", &format!("location: {second_url}\r\nconnection: close\r\n"), b"")
         })
     });
     *back.lock().expect("no panic") = first.url("/back");
 
-    let hosts = vec![
-        host("127.0.0.1", first.port),
-        host("127.0.0.1", second.port),
-    ];
+    let hosts = vec![host("127.0.0.1", first.port), host("127.0.0.1", second.port)];
     let gate = gate_with(hosts, bound(host("127.0.0.1", first.port)), Some(VALUE));
     let response = gate.send(get(first.url("/"))).await.expect("an answer");
     assert_eq!(response.body, b"arrived");
@@ -125,10 +94,7 @@ async fn a_secret_follows_a_redirect_within_its_origin() {
             answer("302 Found", "location: /next\r\nconnection: close\r\n", b"")
         })
     });
-    bound_to(&server)
-        .send(get(server.url("/")))
-        .await
-        .expect("an answer");
+    bound_to(&server).send(get(server.url("/"))).await.expect("an answer");
     assert!(server.requests()[1].contains(VALUE));
 }
 
@@ -150,10 +116,7 @@ async fn a_secret_is_not_sent_in_the_clear() {
     let grant = host("api.example", None);
     let mut gate = gate_with(vec![grant.clone()], bound(grant), Some(VALUE));
     let lookups = names_lead_to(&mut gate, &["1.1.1.1"]);
-    let error = gate
-        .send(get("http://api.example/"))
-        .await
-        .expect_err("refused");
+    let error = gate.send(get("http://api.example/")).await.expect_err("refused");
     assert_eq!(error.kind, GateErrorKind::Refused);
     assert_eq!(
         error.message,
@@ -169,10 +132,7 @@ async fn a_missing_secret_says_which_variable_to_set() {
     let gate = gate_with(vec![grant.clone()], bound(grant), None);
     let error = gate.send(get(server.url("/"))).await.expect_err("no key");
     assert_eq!(error.kind, GateErrorKind::Auth);
-    assert_eq!(
-        error.hint.as_deref(),
-        Some("set the environment variable TEST_KEY")
-    );
+    assert_eq!(error.hint.as_deref(), Some("set the environment variable TEST_KEY"));
     assert_eq!(server.requests(), [""; 0]);
 }
 
@@ -180,11 +140,7 @@ async fn a_missing_secret_says_which_variable_to_set() {
 async fn a_secret_that_no_header_can_carry_is_not_told() {
     let server = Server::saying(answer("200 OK", "", b""));
     let grant = host("127.0.0.1", server.port);
-    let gate = gate_with(
-        vec![grant.clone()],
-        bound(grant),
-        Some("first-line\nsecond-line"),
-    );
+    let gate = gate_with(vec![grant.clone()], bound(grant), Some("first-line\nsecond-line"));
     let error = gate.send(get(server.url("/"))).await.expect_err("unusable");
     assert_eq!(error.kind, GateErrorKind::Auth);
     assert!(!format!("{error:?}").contains("line"), "{error:?}");
@@ -206,14 +162,8 @@ async fn a_plugin_may_not_send_a_header_in_the_secrets_place() {
 async fn errors_do_not_tell_a_secret() {
     let server = Server::saying("");
     let gate = bound_to(&server);
-    let error = gate
-        .send(get(server.url(&format!("/?k={VALUE}"))))
-        .await
-        .expect_err("cut off");
+    let error = gate.send(get(server.url(&format!("/?k={VALUE}")))).await.expect_err("cut off");
     assert!(!format!("{error:?}").contains(VALUE), "{error:?}");
-    let error = gate
-        .send(get(format!("nonsense {VALUE}")))
-        .await
-        .expect_err("no URL");
+    let error = gate.send(get(format!("nonsense {VALUE}"))).await.expect_err("no URL");
     assert!(error.message.ends_with("nonsense [secret]"), "{error}");
 }
