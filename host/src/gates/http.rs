@@ -81,7 +81,7 @@ impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            total: Duration::from_secs(60),
+            total: Duration::from_mins(1),
             body_bytes: 16 << 20,
             header_bytes: 64 << 10,
         }

@@ -71,7 +71,7 @@ pub struct ProcessLimits {
 impl Default for ProcessLimits {
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(600),
+            timeout: Duration::from_mins(10),
             output_bytes: 16 << 20,
             line_bytes: 4 << 20,
             input_bytes: 16 << 20,

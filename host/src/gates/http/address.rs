@@ -15,8 +15,6 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, d] = address.octets();
     let special = match a {
-        // "This network", private, loopback.
-        0 | 10 | 127 => true,
         // Carrier-grade NAT; Alibaba's metadata service lives here.
         100 => (64..128).contains(&b),
         // Link-local; the metadata service of most clouds lives here.
@@ -29,8 +27,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         // Benchmarks, documentation.
         198 => matches!((b, c), (18 | 19, _) | (51, 100)),
         203 => (b, c) == (0, 113),
-        // Multicast, reserved, broadcast.
-        224.. => true,
+        // "This network", private, loopback; multicast, reserved, broadcast.
+        0 | 10 | 127 | 224.. => true,
         _ => false,
     };
     !special

@@ -82,6 +82,9 @@ impl<Reader: AsyncRead + Unpin> Lines<Reader> {
 /// A running program. Dropping it ends the program and all it started, and
 /// removes its directory.
 pub struct Child {
+    /// First, and so dropped first: the program is asked to end before its pipes
+    /// break.
+    group: Group,
     program: String,
     input: Option<Input>,
     output: Lines<ChildStdout>,
@@ -96,7 +99,6 @@ pub struct Child {
     deadline: Instant,
     received: usize,
     limits: ProcessLimits,
-    group: Group,
 }
 
 /// What happened while we waited.

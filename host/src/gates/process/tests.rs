@@ -66,11 +66,15 @@ async fn run(command: Command) -> Vec<ProcessEvent> {
     all(&mut gate().spawn(command).expect("it starts")).await.expect("it ends")
 }
 
-/// The next line of standard output, which has to be there.
+/// The next line of standard output, which has to be there. How it falls among
+/// the lines of standard error is chance.
 async fn line(child: &mut Child) -> String {
-    match child.next().await.expect("no error") {
-        Some(ProcessEvent::Output(line)) => String::from_utf8(line).expect("text"),
-        event => panic!("not a line: {event:?}"),
+    loop {
+        match child.next().await.expect("no error") {
+            Some(ProcessEvent::Output(line)) => return String::from_utf8(line).expect("text"),
+            Some(ProcessEvent::ErrorOutput(_)) => {}
+            event => panic!("not a line: {event:?}"),
+        }
     }
 }
 
@@ -315,16 +319,10 @@ async fn files_outside_are_neither_written_nor_read() {
 
     let outside = tempfile::tempdir().expect("a directory");
     fs::write(outside.path().join("treasure"), "gold").expect("a file");
-    let mut command = shell("ln -s \"$1\" file; ln -s \"$2\" dir; mkfifo pipe; echo x > plain");
-    for path in [outside.path().join("treasure"), outside.path().to_owned()] {
-        command.arguments.push(if command.arguments.len() == 2 {
-            "sh".to_owned()
-        } else {
-            continue;
-        });
-        command.arguments.push(path.to_str().expect("text").to_owned());
-    }
-    command.arguments.push(outside.path().to_str().expect("text").to_owned());
+    let mut command =
+        shell("ln -s \"$1/treasure\" file; ln -s \"$1\" dir; mkfifo pipe; echo x > plain");
+    let place = outside.path().to_str().expect("text").to_owned();
+    command.arguments.extend(["sh".to_owned(), place]);
     let mut child = gate().spawn(command).expect("it starts");
     assert_eq!(all(&mut child).await.expect("it ends"), [ProcessEvent::Exited(0)]);
     assert_eq!(child.read_file("plain", 9), Ok(b"x\n".to_vec()));
@@ -409,6 +407,16 @@ async fn what_a_program_leaves_behind_ends_with_it() {
     eventually("what was left has ended", || !is_running(left));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn one_that_left_the_group_does_not_hold_up_the_end() {
+    let mut child = gate().spawn(shell("setsid sleep 5 & echo last")).expect("it starts");
+    let start = Instant::now();
+    assert_eq!(line(&mut child).await, "last");
+    assert_eq!(child.next().await, Ok(Some(ProcessEvent::Exited(0))));
+    assert!(start.elapsed() < Duration::from_secs(4));
+}
+
 #[tokio::test]
 async fn a_program_deaf_to_the_polite_signal_is_ended() {
     let script = "trap '' TERM; echo $$; while true; do sleep 0.05; done";
@@ -424,8 +432,11 @@ async fn a_program_deaf_to_the_polite_signal_is_ended() {
 async fn a_program_may_tidy_up_at_the_polite_signal() {
     let outside = tempfile::tempdir().expect("a directory");
     let note = outside.path().join("note");
-    let mut command =
-        shell("trap 'echo tidy > \"$1\"; exit' TERM; echo ready; while true; do sleep 0.02; done");
+    // The shell would tell of the signal, into a pipe that nobody holds any more.
+    let mut command = shell(
+        "exec 2> /dev/null; trap 'echo tidy > \"$1\"; exit' TERM; echo ready; \
+         while true; do sleep 0.02; done",
+    );
     command.arguments.extend(["sh".to_owned(), note.to_str().expect("text").to_owned()]);
     let mut child = gate().spawn(command).expect("it starts");
     assert_eq!(line(&mut child).await, "ready");
