@@ -2,5 +2,8 @@
 //! user's file. Each gate checks the grant at the moment of use.
 
 mod error;
+pub mod http;
+pub mod process;
+pub mod secrets;
 
 pub use error::{GateError, GateErrorKind};

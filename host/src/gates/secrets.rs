@@ -1,0 +1,230 @@
+//! Secrets: the only code that holds a key. They are read once, from the
+//! environment; nothing can print them, and only the gates can look inside.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+/// What stands in a text where a secret stood.
+const MASK: &str = "[secret]";
+
+/// Shorter values are not looked for by `redact`: they protect nothing, and
+/// would tear holes into ordinary words.
+const SHORTEST_REDACTED: usize = 6;
+
+/// A value that cannot be printed, and is wiped from memory when dropped.
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(Zeroizing::new(value.into()))
+    }
+
+    /// The value itself, for the one place that sends it.
+    pub(in crate::gates) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(MASK)
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(MASK)
+    }
+}
+
+/// The secrets that the configuration names, by the variable that holds each.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    by_name: BTreeMap<String, Option<Secret>>,
+}
+
+impl Secrets {
+    /// Asks `lookup` once for each name. White space around a value is dropped
+    /// (a line end from a file is never part of a key); an empty one is not set.
+    pub fn new<Name: Into<String>>(
+        names: impl IntoIterator<Item = Name>,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let by_name = names
+            .into_iter()
+            .map(|name| {
+                let name = name.into();
+                let value = lookup(&name).map(Zeroizing::new);
+                let secret = value
+                    .as_deref()
+                    .map(|value| value.trim())
+                    .filter(|value| !value.is_empty())
+                    .map(Secret::new);
+                (name, secret)
+            })
+            .collect();
+        Self { by_name }
+    }
+
+    /// Reads the named variables of this process.
+    pub fn from_environment<Name: Into<String>>(names: impl IntoIterator<Item = Name>) -> Self {
+        Self::new(names, |name| std::env::var(name).ok())
+    }
+
+    /// Whether the name is known and has a value.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Every known name, and whether it has a value.
+    pub fn names(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.by_name.iter().map(|(name, secret)| (name.as_str(), secret.is_some()))
+    }
+
+    pub(in crate::gates) fn get(&self, name: &str) -> Option<&Secret> {
+        self.by_name.get(name)?.as_ref()
+    }
+
+    /// The text with every known secret masked, also where it is written as
+    /// part of a URL.
+    pub fn redact(&self, text: &str) -> String {
+        let mut values: Vec<Zeroizing<String>> = Vec::new();
+        for secret in self.by_name.values().flatten() {
+            let value = secret.expose();
+            if value.len() >= SHORTEST_REDACTED {
+                values.push(Zeroizing::new(percent_encoded(value)));
+                values.push(Zeroizing::new(value.to_owned()));
+            }
+        }
+        // The longest first, so that a secret that begins like another leaves no
+        // remainder.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        let mut text = text.to_owned();
+        for value in values {
+            if text.contains(value.as_str()) {
+                text = text.replace(value.as_str(), MASK);
+            }
+        }
+        text
+    }
+}
+
+/// The bytes with one secret masked: a server may echo what it was sent.
+pub(in crate::gates) fn redact_bytes(bytes: Vec<u8>, secret: &Secret) -> Vec<u8> {
+    let needle = secret.expose().as_bytes();
+    if needle.len() < SHORTEST_REDACTED {
+        return bytes;
+    }
+    let mut result = Vec::new();
+    let mut copied = 0;
+    let mut position = 0;
+    while let Some(offset) = bytes[position..].iter().position(|byte| *byte == needle[0]) {
+        position += offset;
+        if bytes[position..].starts_with(needle) {
+            result.extend_from_slice(&bytes[copied..position]);
+            result.extend_from_slice(MASK.as_bytes());
+            position += needle.len();
+            copied = position;
+        } else {
+            position += 1;
+        }
+    }
+    if copied == 0 {
+        return bytes;
+    }
+    result.extend_from_slice(&bytes[copied..]);
+    result
+}
+
+fn percent_encoded(value: &str) -> String {
+    use std::fmt::Write as _;
+    let mut encoded = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(pairs: &[(&str, &str)]) -> Secrets {
+        Secrets::new(pairs.iter().map(|(name, _)| *name), |name| {
+            let (_, value) = pairs.iter().find(|(known, _)| *known == name)?;
+            Some((*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_secret_cannot_be_printed() {
+        let secret = Secret::new("hunter2-hunter2");
+        assert_eq!(format!("{secret} {secret:?} {secret:#?}"), "[secret] [secret] [secret]");
+        let all = format!("{:?}", secrets(&[("KEY", "hunter2-hunter2")]));
+        assert!(all.contains("KEY") && !all.contains("hunter2"), "{all}");
+    }
+
+    #[test]
+    fn names_are_told_with_whether_they_are_set() {
+        let known = Secrets::new(["SET", "EMPTY", "ABSENT"], |name| match name {
+            "SET" => Some("value\n".to_owned()),
+            "EMPTY" => Some("  ".to_owned()),
+            _ => None,
+        });
+        let names: Vec<_> = known.names().collect();
+        assert_eq!(names, [("ABSENT", false), ("EMPTY", false), ("SET", true)]);
+        assert_eq!(known.get("SET").map(Secret::expose), Some("value"));
+        assert!(!known.is_set("UNKNOWN"));
+    }
+
+    #[test]
+    fn each_name_is_looked_up_once() {
+        let lookups = std::cell::RefCell::new(Vec::new());
+        let known = Secrets::new(["A", "B"], |name| {
+            lookups.borrow_mut().push(name.to_owned());
+            Some("value-of-it".to_owned())
+        });
+        known.redact("value-of-it");
+        known.is_set("A");
+        assert_eq!(lookups.into_inner(), ["A", "B"]);
+    }
+
+    #[test]
+    fn redaction_masks_plain_and_encoded_forms() {
+        let known = secrets(&[("A", "abc/def+ghi"), ("B", "other-secret")]);
+        assert_eq!(
+            known.redact("at /?k=abc%2Fdef%2Bghi and abc/def+ghi, other-secret!"),
+            "at /?k=[secret] and [secret], [secret]!"
+        );
+        assert_eq!(known.redact("nothing here"), "nothing here");
+    }
+
+    #[test]
+    fn redaction_leaves_no_remainder_of_a_longer_secret() {
+        let known = secrets(&[("A", "common-start"), ("B", "common-start-and-more")]);
+        assert_eq!(known.redact("common-start-and-more"), "[secret]");
+    }
+
+    #[test]
+    fn redaction_does_not_tear_ordinary_words() {
+        assert_eq!(secrets(&[("A", "key")]).redact("the key is missing"), "the key is missing");
+    }
+
+    #[test]
+    fn bytes_are_masked_wherever_they_stand() {
+        let secret = Secret::new("aabaac");
+        let mask = |text: &str| {
+            String::from_utf8(redact_bytes(text.as_bytes().to_vec(), &secret)).expect("text")
+        };
+        assert_eq!(mask("aabaac-aaabaac-aabaab-aabaac"), "[secret]-a[secret]-aabaab-[secret]");
+        assert_eq!(mask(""), "");
+        assert_eq!(mask("aabaa"), "aabaa");
+    }
+}
