@@ -2,10 +2,12 @@
 //! cache, or three directories beneath one that the user names.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use etcetera::BaseStrategy;
+
+use super::error::{ConfigError, Problem};
 
 const NAME: &str = "bathysphere";
 
@@ -17,47 +19,51 @@ pub struct Directories {
     pub cache: PathBuf,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum DirectoriesError {
-    #[error(
-        "the home directory is not known, so there is no place for files\n\
-         hint: set HOME, or name a directory with --home DIR or BATHYSPHERE_HOME"
-    )]
-    NoHome,
-    #[error("cannot make the directory {path}: {source}\nhint: name another place with --home DIR or BATHYSPHERE_HOME")]
-    Create { path: String, source: io::Error },
-    #[error("the directory {0} is not absolute, and the working directory is not known")]
-    Relative(String),
-}
-
 impl Directories {
     /// `home` is `--home`; without it `BATHYSPHERE_HOME` is asked for, and then
     /// the platform. An empty variable counts as none.
     pub fn find(
         home: Option<&Path>,
         environment: &dyn Fn(&str) -> Option<OsString>,
-    ) -> Result<Self, DirectoriesError> {
+    ) -> Result<Self, ConfigError> {
         let variable = || {
-            environment("BATHYSPHERE_HOME").filter(|value| !value.is_empty()).map(PathBuf::from)
+            environment("BATHYSPHERE_HOME")
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
         };
         match home.map(Path::to_owned).or_else(variable) {
             Some(home) => std::path::absolute(&home)
                 .map(|home| Self::beneath(&home))
-                .map_err(|_| DirectoriesError::Relative(home.display().to_string())),
+                .map_err(|error| {
+                    let shown = home.display();
+                    Problem::new(format!("{shown} cannot be made an absolute path: {error}"))
+                        .with_hint("give --home or BATHYSPHERE_HOME an absolute path")
+                        .into()
+                }),
             None => Self::of_platform(),
         }
     }
 
     /// All three beneath one directory.
     pub fn beneath(home: &Path) -> Self {
-        Self { config: home.join("config"), data: home.join("data"), cache: home.join("cache") }
+        Self {
+            config: home.join("config"),
+            data: home.join("data"),
+            cache: home.join("cache"),
+        }
     }
 
-    fn of_platform() -> Result<Self, DirectoriesError> {
-        let base =
-            etcetera::base_strategy::choose_native_strategy().map_err(|_| DirectoriesError::NoHome)?;
+    fn of_platform() -> Result<Self, ConfigError> {
+        let base = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
+            Problem::new("the home directory is not known, so there is no place for files")
+                .with_hint("set HOME, or name a directory with --home DIR or BATHYSPHERE_HOME")
+        })?;
         // Apple keeps ~/Library/Preferences for its own defaults system.
-        let config = if cfg!(target_vendor = "apple") { base.data_dir() } else { base.config_dir() };
+        let config = if cfg!(target_vendor = "apple") {
+            base.data_dir()
+        } else {
+            base.config_dir()
+        };
         Ok(Self {
             config: config.join(NAME),
             data: base.data_dir().join(NAME),
@@ -67,7 +73,7 @@ impl Directories {
 
     /// Makes a directory and its parents, for this user alone. One that exists
     /// is left as it is.
-    pub fn ensure(path: &Path) -> Result<(), DirectoriesError> {
+    pub fn ensure(path: &Path) -> Result<(), ConfigError> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -75,9 +81,13 @@ impl Directories {
             use std::os::unix::fs::DirBuilderExt;
             builder.mode(0o700);
         }
-        builder.create(path).map_err(|source| DirectoriesError::Create {
-            path: path.display().to_string(),
-            source,
+        builder.create(path).map_err(|error| {
+            Problem::new(format!(
+                "cannot make the directory {}: {error}",
+                path.display()
+            ))
+            .with_hint("name another place with --home DIR or BATHYSPHERE_HOME")
+            .into()
         })
     }
 }
@@ -92,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_flag_moves_all_three_and_wins_over_the_variable() {
-        let variable = |name: &str| (name == "BATHYSPHERE_HOME").then(|| OsString::from("/variable"));
+        let variable =
+            |name: &str| (name == "BATHYSPHERE_HOME").then(|| OsString::from("/variable"));
         let found = Directories::find(Some(Path::new("/flag")), &variable).unwrap();
         assert_eq!(found, Directories::beneath(Path::new("/flag")));
         assert_eq!(found.cache, Path::new("/flag/cache"));
@@ -136,7 +147,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("file");
         fs::write(&file, "").unwrap();
-        let error = Directories::ensure(&file.join("below")).unwrap_err().to_string();
+        let error = Directories::ensure(&file.join("below"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("file/below"), "{error}");
         assert!(error.contains("--home DIR"), "{error}");
     }
@@ -151,7 +164,9 @@ mod tests {
             let found = Directories::find(None, &nothing).unwrap();
             fs::write(
                 out,
-                [&found.config, &found.data, &found.cache].map(|p| p.display().to_string()).join("\n"),
+                [&found.config, &found.data, &found.cache]
+                    .map(|p| p.display().to_string())
+                    .join("\n"),
             )
             .unwrap();
             return;
@@ -159,7 +174,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let out = root.path().join("out");
         let status = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "config::directories::tests::xdg_variables_are_honoured_when_absolute"])
+            .args([
+                "--exact",
+                "config::directories::tests::xdg_variables_are_honoured_when_absolute",
+            ])
             .env(CHILD, &out)
             .env("HOME", "/home/someone")
             .env("XDG_CONFIG_HOME", "/xdg/config")

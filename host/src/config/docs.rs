@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::error::Problem;
+use super::raw::RawPlugin;
 use super::read::{expand_home, tidy, with_slash};
 use super::resolved::{DirectoryGrant, PluginSource};
-use super::raw::RawPlugin;
 use super::suggest::nearest;
 
 /// The built-in plugin that searches them.
@@ -22,7 +22,9 @@ pub fn is_meant(name: &str, plugin: &RawPlugin) -> bool {
 
 /// The entries of a list such as `BATHYSPHERE_DOCS`.
 pub fn split(list: &OsStr) -> Vec<PathBuf> {
-    std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect()
+    std::env::split_paths(list)
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect()
 }
 
 /// `place` is the flag or variable that named it.
@@ -35,8 +37,9 @@ pub fn grant(
     let typed = named.to_string_lossy();
     // A client that starts the server from a list of arguments expands nothing.
     let path = if typed.starts_with('~') && !working_directory.join(named).exists() {
-        expand_home(&typed, home)
-            .map_err(|wrong| Problem::new(format!("{place}: {}", wrong.message)).with_hint(wrong.hint))?
+        expand_home(&typed, home).map_err(|wrong| {
+            Problem::new(format!("{place}: {}", wrong.message)).with_hint(wrong.hint)
+        })?
     } else {
         named.to_owned()
     };
@@ -44,11 +47,20 @@ pub fn grant(
     let shown = path.display();
     let problem = match path.metadata() {
         Ok(metadata) if metadata.is_dir() => {
-            let plain = if matches!(typed.as_ref(), "." | "./") { "" } else { typed.as_ref() };
-            return Ok(DirectoryGrant { prefix: with_slash(plain), path });
+            let plain = if matches!(typed.as_ref(), "." | "./") {
+                ""
+            } else {
+                typed.as_ref()
+            };
+            return Ok(DirectoryGrant {
+                prefix: with_slash(plain),
+                path,
+            });
         }
-        Ok(_) => Problem::new(format!("{place} {typed}: {shown} is a file, not a directory"))
-            .with_hint("name the directory that holds it"),
+        Ok(_) => Problem::new(format!(
+            "{place} {typed}: {shown} is a file, not a directory"
+        ))
+        .with_hint("name the directory that holds it"),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let problem = Problem::new(format!("{place} {typed}: there is no directory {shown}"));
             match sibling(&path) {
@@ -82,7 +94,9 @@ mod tests {
 
     fn granted(root: &Path, named: &str) -> Result<DirectoryGrant, String> {
         grant(Path::new(named), "--docs", root, Some(root)).map_err(|problem| {
-            problem.to_string().replace(&root.display().to_string(), "ROOT")
+            problem
+                .to_string()
+                .replace(&root.display().to_string(), "ROOT")
         })
     }
 
@@ -101,7 +115,11 @@ mod tests {
             ("~/docs", "~/docs/", root.join("docs")),
         ] {
             let found = granted(root, named).unwrap();
-            assert_eq!((found.prefix.as_str(), &found.path), (prefix, &path), "{named}");
+            assert_eq!(
+                (found.prefix.as_str(), &found.path),
+                (prefix, &path),
+                "{named}"
+            );
         }
     }
 

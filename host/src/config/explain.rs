@@ -27,7 +27,10 @@ pub struct ExplainedValue {
 /// Every value of the merged configuration: `use`, `tools`, then the plugins by
 /// name. A limit that no file sets is shown with its default.
 pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
-    let mut explainer = Explainer { loaded, values: Vec::new() };
+    let mut explainer = Explainer {
+        loaded,
+        values: Vec::new(),
+    };
     let choice = &loaded.raw.choice;
     explainer.string(&["use"], "strategy", &choice.strategy);
     explainer.string(&["use"], "extractor", &choice.extractor);
@@ -49,26 +52,31 @@ pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
 pub fn explain_text(loaded: &LoadedConfig) -> String {
     let values = explain(loaded);
     let mut text = String::from("# Layers, the strongest first:\n");
-    let mut places: Vec<&str> = Vec::new();
-    for value in &values {
-        if value.origin.line.is_none() && !places.contains(&value.origin.place.as_str()) && value.origin.place != BUILT_IN {
-            places.push(&value.origin.place);
-        }
+    for place in loaded.layers.places() {
+        text.push_str(&format!("#   {}\n", comment(place)));
     }
-    let files = loaded.files.iter().map(|file| file.display().to_string());
-    for place in places.iter().map(|place| (*place).to_owned()).chain(files) {
-        text.push_str(&format!("#   {}\n", comment(&place)));
-    }
-    text.push_str("#   built-in defaults\n");
     for section in values.chunk_by(|left, right| left.section_name() == right.section_name()) {
         text.push_str(&format!("\n[{}]\n", section[0].section_name()));
-        let lines: Vec<String> =
-            section.iter().map(|value| format!("{} = {}", value.name(), value.value)).collect();
-        let width = lines.iter().map(|line| line.chars().count()).filter(|width| *width <= 60).max();
+        let lines: Vec<String> = section
+            .iter()
+            .map(|value| format!("{} = {}", value.name(), value.value))
+            .collect();
+        let width = lines
+            .iter()
+            .map(|line| line.chars().count())
+            .filter(|width| *width <= 60)
+            .max();
         for (line, value) in lines.iter().zip(section) {
-            let from = if value.origin.line.is_some() { "from " } else { "" };
+            let from = if value.origin.line.is_some() {
+                "from "
+            } else {
+                ""
+            };
             let place = comment(&value.origin.to_string());
-            text.push_str(&format!("{line:<width$}  # {from}{place}\n", width = width.unwrap_or(0)));
+            text.push_str(&format!(
+                "{line:<width$}  # {from}{place}\n",
+                width = width.unwrap_or(0)
+            ));
         }
     }
     text
@@ -90,7 +98,11 @@ pub fn explain_json(loaded: &LoadedConfig) -> Json {
             })
         })
         .collect();
-    let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
+    let files: Vec<String> = loaded
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
     json!({ "files": files, "values": values })
 }
 
@@ -129,13 +141,22 @@ impl Explainer<'_> {
 
     fn string(&mut self, table: &[&str], key: &str, value: &Value<String>) {
         if let Some(located) = value {
-            self.add(table, key, Json::from(located.value.as_str()), located.place);
+            self.add(
+                table,
+                key,
+                Json::from(located.value.as_str()),
+                located.place,
+            );
         }
     }
 
     fn list<T>(&mut self, table: &[&str], key: &str, list: &List<T>, shown: impl Fn(&T) -> String) {
         if let Some(list) = list {
-            let json = list.value.iter().map(|located| Json::from(shown(&located.value))).collect();
+            let json = list
+                .value
+                .iter()
+                .map(|located| Json::from(shown(&located.value)))
+                .collect();
             self.add(table, key, json, list.place);
         }
     }
@@ -164,9 +185,17 @@ impl Explainer<'_> {
         for (secret_name, secret) in &grants.secrets {
             let table = ["plugins", name, "grants", "secrets", secret_name];
             if let Some(host) = &secret.host {
-                self.add(&table, "host", Json::from(host.value.to_string()), host.place);
+                self.add(
+                    &table,
+                    "host",
+                    Json::from(host.value.to_string()),
+                    host.place,
+                );
             }
-            let header = secret.header.as_ref().map_or(HEADER, |header| &header.value);
+            let header = secret
+                .header
+                .as_ref()
+                .map_or(HEADER, |header| &header.value);
             for (key, value, default) in [
                 ("header", &secret.header, HEADER),
                 ("prefix", &secret.prefix, default_prefix(header)),
@@ -192,7 +221,9 @@ impl Explainer<'_> {
 
     /// Leaves before tables, as TOML wants them.
     fn settings(&mut self, table: &[&str], settings: &Located<Setting>) {
-        let Setting::Table(entries) = &settings.value else { return };
+        let Setting::Table(entries) = &settings.value else {
+            return;
+        };
         for (key, setting) in entries {
             if !matches!(setting.value, Setting::Table(_)) {
                 self.add(table, key, setting.value.to_json(), setting.place);
@@ -206,7 +237,11 @@ impl Explainer<'_> {
 
 /// A limit's number, whole where it is whole.
 fn number(value: f64) -> Json {
-    if value.fract() == 0.0 { Json::from(value as u64) } else { Json::from(value) }
+    if value.fract() == 0.0 {
+        Json::from(value as u64)
+    } else {
+        Json::from(value)
+    }
 }
 
 /// On one line, whatever a path is called.
@@ -216,20 +251,31 @@ fn comment(text: &str) -> String {
 
 fn toml_key(key: &str) -> String {
     let bare = !key.is_empty()
-        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    if bare { key.to_owned() } else { toml_string(key) }
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    if bare {
+        key.to_owned()
+    } else {
+        toml_string(key)
+    }
 }
 
 fn toml_value(json: &Json) -> String {
     match json {
         Json::String(text) => toml_string(text),
         Json::Array(array) => {
-            format!("[{}]", array.iter().map(toml_value).collect::<Vec<_>>().join(", "))
+            format!(
+                "[{}]",
+                array.iter().map(toml_value).collect::<Vec<_>>().join(", ")
+            )
         }
         Json::Object(map) if map.is_empty() => "{}".to_owned(),
         Json::Object(map) => {
-            let entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{} = {}", toml_key(key), toml_value(value))).collect();
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{} = {}", toml_key(key), toml_value(value)))
+                .collect();
             format!("{{ {} }}", entries.join(", "))
         }
         // Settings come from TOML, which has no null; the rest is written alike.
@@ -246,7 +292,10 @@ fn toml_string(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            other if other.is_control() || printable(other.encode_utf8(&mut [0; 4])) != other.to_string() => {
+            other
+                if other.is_control()
+                    || printable(other.encode_utf8(&mut [0; 4])) != other.to_string() =>
+            {
                 quoted.push_str(&format!("\\u{:04X}", other as u32));
             }
             other => quoted.push(other),

@@ -20,12 +20,17 @@ impl HostGrant {
                 },
             ));
         }
+        if text.is_empty() {
+            return Err(Wrong::new("a host cannot be empty", EXAMPLES));
+        }
         let wrong = |why: &str| Wrong::new(format!("`{text}` is not a host: {why}"), EXAMPLES);
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
-            let (address, rest) =
-                rest.split_once(']').ok_or_else(|| wrong("the bracket is not closed"))?;
-            let address: Ipv6Addr =
-                address.parse().map_err(|_| wrong("there is no IPv6 address in the brackets"))?;
+            let (address, rest) = rest
+                .split_once(']')
+                .ok_or_else(|| wrong("the bracket is not closed"))?;
+            let address: Ipv6Addr = address
+                .parse()
+                .map_err(|_| wrong("there is no IPv6 address in the brackets"))?;
             let port = match rest.strip_prefix(':') {
                 Some(port) => Some(port),
                 None if rest.is_empty() => None,
@@ -79,8 +84,7 @@ impl fmt::Display for HostGrant {
     }
 }
 
-const EXAMPLES: &str =
-    "write a name, an address or a wildcard, such as \"api.tavily.com\", \"127.0.0.1:8080\", \
+const EXAMPLES: &str = "write a name, an address or a wildcard, such as \"api.tavily.com\", \"127.0.0.1:8080\", \
      \"[::1]:80\" or \"*.example.com\"";
 
 /// What is left of a URL when scheme, user, path, query and fragment are gone.
@@ -108,18 +112,23 @@ fn name(text: &str) -> Result<String, String> {
     if labels.len() > 253 {
         return Err("it is longer than 253 characters".to_owned());
     }
-    let numeric = labels.split('.').next_back().is_some_and(|last| {
-        !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
-    });
+    let numeric = labels
+        .split('.')
+        .next_back()
+        .is_some_and(|last| !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()));
     if numeric && (wildcard || labels.parse::<Ipv4Addr>().is_err()) {
         return Err("it ends in a number, and is no IPv4 address".to_owned());
     }
     for label in labels.split('.') {
         if label.is_empty() {
-            return Err("there is nothing between two dots, or before the first or after the last".to_owned());
+            return Err(
+                "there is nothing between two dots, or before the first or after the last"
+                    .to_owned(),
+            );
         }
-        if let Some(character) =
-            label.chars().find(|&c| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+        if let Some(character) = label
+            .chars()
+            .find(|&c| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
         {
             return Err(format!("{character:?} cannot stand in a name"));
         }
@@ -158,21 +167,55 @@ mod tests {
             assert_eq!(parse(text).to_string(), text);
         }
         assert_eq!(parse("API.Tavily.com").host, "api.tavily.com");
-        assert_eq!(parse("::1"), HostGrant { host: "::1".to_owned(), port: None });
+        assert_eq!(
+            parse("::1"),
+            HostGrant {
+                host: "::1".to_owned(),
+                port: None
+            }
+        );
         assert_eq!(parse("[0:0:0:0:0:0:0:1]:443").to_string(), "[::1]:443");
     }
 
     #[test]
     fn what_is_no_host_is_refused_with_what_would_be_right() {
         let hint = |text: &str| HostGrant::parse(text).unwrap_err().hint;
-        assert_eq!(hint("https://api.tavily.com/search"), "write \"api.tavily.com\"");
+        assert_eq!(
+            hint("https://api.tavily.com/search"),
+            "write \"api.tavily.com\""
+        );
         assert_eq!(hint("api.tavily.com/"), "write \"api.tavily.com\"");
-        assert_eq!(hint("http://user:pw@localhost:3000?x"), "write \"localhost:3000\"");
+        assert_eq!(
+            hint("http://user:pw@localhost:3000?x"),
+            "write \"localhost:3000\""
+        );
         for text in [
-            "", "*", "*.com", "a.*.com", "a..b", ".a", "a.", "a b", "[::1", "[::1]x", "[zz]", "a:0",
-            "a:70000", "a:b", "a:", "-a.b", "999.1.1.1", "1.2.3", "bücher.de", "https://", "*.1.2.3.4",
+            "",
+            "*",
+            "*.com",
+            "a.*.com",
+            "a..b",
+            ".a",
+            "a.",
+            "a b",
+            "[::1",
+            "[::1]x",
+            "[zz]",
+            "a:0",
+            "a:70000",
+            "a:b",
+            "a:",
+            "-a.b",
+            "999.1.1.1",
+            "1.2.3",
+            "bücher.de",
+            "https://",
+            "*.1.2.3.4",
         ] {
-            assert!(HostGrant::parse(text).is_err(), "{text:?} was taken for a host");
+            assert!(
+                HostGrant::parse(text).is_err(),
+                "{text:?} was taken for a host"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::error::{ConfigError, Problem};
+use super::error::Problem;
 use super::resolved::Origin;
 
 /// What `Origin::place` says for the bottom layer.
@@ -46,6 +46,11 @@ impl Layers {
         &self.0[index]
     }
 
+    /// What they are called, the strongest first.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().rev().map(|layer| layer.place.as_str())
+    }
+
     pub fn origin(&self, place: Place) -> Origin {
         let layer = &self.0[place.layer];
         if layer.text.is_empty() || layer.place == BUILT_IN {
@@ -53,9 +58,14 @@ impl Layers {
         }
         let text = &layer.text;
         // The end of the file is shown as the end of its last line.
-        let start = floor_boundary(text, place.start.min(text.trim_end_matches(['\n', '\r']).len()));
+        let start = floor_boundary(
+            text,
+            place.start.min(text.trim_end_matches(['\n', '\r']).len()),
+        );
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let line_end = text[start..]
+            .find('\n')
+            .map_or(text.len(), |newline| start + newline);
         let end = floor_boundary(text, place.end.clamp(start, line_end));
         Origin {
             place: layer.place.clone(),
@@ -87,30 +97,37 @@ struct Mistake {
 
 impl Mistakes {
     pub fn add(&mut self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
-        self.0.push(Mistake { place, message: message.into(), hint: Some(hint.into()) });
+        self.0.push(Mistake {
+            place,
+            message: message.into(),
+            hint: Some(hint.into()),
+        });
     }
 
     pub fn add_plain(&mut self, place: Place, message: impl Into<String>) {
-        self.0.push(Mistake { place, message: message.into(), hint: None });
+        self.0.push(Mistake {
+            place,
+            message: message.into(),
+            hint: None,
+        });
     }
 
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The error they make, if there are any; the top layer's come first.
-    pub fn into_result(mut self, layers: &Layers) -> Result<(), ConfigError> {
-        self.0.sort_by_key(|mistake| (usize::MAX - mistake.place.layer, mistake.place.start));
-        let problems: Vec<Problem> = self
-            .0
+    /// In the order in which they stand; the top layer's come first.
+    pub fn into_problems(mut self, layers: &Layers) -> Vec<Problem> {
+        self.0
+            .sort_by_key(|mistake| (usize::MAX - mistake.place.layer, mistake.place.start));
+        self.0
             .into_iter()
             .map(|mistake| Problem {
                 origin: Some(layers.origin(mistake.place)),
                 message: mistake.message,
                 hint: mistake.hint,
             })
-            .collect();
-        if problems.is_empty() { Ok(()) } else { Err(ConfigError { problems }) }
+            .collect()
     }
 }
 
@@ -129,7 +146,11 @@ mod tests {
     }
 
     fn origin(text: &str, start: usize, end: usize) -> Origin {
-        layers(text).origin(Place { layer: 0, start, end })
+        layers(text).origin(Place {
+            layer: 0,
+            start,
+            end,
+        })
     }
 
     #[test]
@@ -137,7 +158,10 @@ mod tests {
         let text = "a = 1\r\nü = \"ö\" # x\r\n";
         let start = text.find('"').unwrap();
         let found = origin(text, start, start + "\"ö\"".len());
-        assert_eq!((found.line, found.column, found.width), (Some(2), Some(5), 3));
+        assert_eq!(
+            (found.line, found.column, found.width),
+            (Some(2), Some(5), 3)
+        );
         assert_eq!(found.text.as_deref(), Some("ü = \"ö\" # x"));
     }
 

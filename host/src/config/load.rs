@@ -19,13 +19,14 @@ const MAXIMUM_BYTES: u64 = 1 << 20;
 
 /// What the caller knows: flags, and where it stands. Nothing is taken from the
 /// process itself, so that tests can run side by side.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct LoadOptions<'a> {
     /// `--config`; else `BATHYSPHERE_CONFIG` is asked for.
-    pub config_file: Option<&'a Path>,
+    pub config_file: Option<PathBuf>,
     /// `--docs`; if none, `BATHYSPHERE_DOCS` is asked for.
-    pub docs: &'a [PathBuf],
-    pub working_directory: &'a Path,
+    pub docs: Vec<PathBuf>,
+    /// Absolute.
+    pub working_directory: PathBuf,
     pub directories: &'a Directories,
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
     /// The names that `builtin:NAME` may have.
@@ -46,61 +47,79 @@ pub struct LoadedConfig {
 pub fn load(options: &LoadOptions<'_>) -> Result<LoadedConfig, ConfigError> {
     let home = home(options.environment);
     let surroundings = Surroundings {
-        working_directory: options.working_directory,
+        working_directory: &options.working_directory,
         home: home.as_deref(),
         builtins: options.builtins,
     };
     let mut layers = Layers::default();
     let mut mistakes = Mistakes::default();
-    let mut whole = true;
-
     let mut merged = RawConfig::default();
     let mut files = Vec::new();
-    let defaults = Layer {
-        place: BUILT_IN.to_owned(),
-        text: DEFAULTS.to_owned(),
-        directory: options.working_directory.to_owned(),
-    };
-    let found = find(options)?;
-    for (layer, file) in
-        std::iter::once((defaults, None)).chain(found.into_iter().map(|file| (file.layer, Some((file.path, file.trusted)))))
-    {
-        let index = layers.push(layer);
-        let raw = read(&layers, index, surroundings, &mut mistakes);
-        if let (Some(raw), Some((_, false))) = (&raw, &file) {
-            trust::check(raw, &merged, options.working_directory, &mut mistakes);
-        }
-        match raw {
-            Some(raw) => merged.overlay(raw),
+    let mut whole = true;
+    for file in std::iter::once(defaults(options)).chain(find(options)?) {
+        let index = layers.push(file.layer);
+        match read(&layers, index, surroundings, &mut mistakes) {
+            Some(raw) => {
+                if !file.trusted && whole {
+                    trust::check(&raw, &merged, &options.working_directory, &mut mistakes);
+                }
+                merged.overlay(raw);
+            }
             None => whole = false,
         }
-        files.extend(file.map(|(path, _)| path));
+        files.extend(file.path);
     }
     files.reverse();
 
-    grant_documents(options, surroundings, &mut layers, &mut merged)?;
+    let mut problems = grant_documents(options, surroundings, &mut layers, &mut merged);
     // Half a file would make every name in the other half look undefined.
-    let config = if whole { resolve::resolve(&merged, &layers, &mut mistakes) } else { None };
-    mistakes.into_result(&layers)?;
+    let config = if whole {
+        resolve::resolve(&merged, &layers, &mut mistakes)
+    } else {
+        None
+    };
+    problems.extend(mistakes.into_problems(&layers));
     match config {
-        Some(config) => Ok(LoadedConfig { config, files, layers, raw: merged }),
-        None => Err(Problem::new("the configuration is not complete").into()),
+        Some(config) if problems.is_empty() => Ok(LoadedConfig {
+            config,
+            files,
+            layers,
+            raw: merged,
+        }),
+        _ => Err(ConfigError { problems }),
+    }
+}
+
+fn defaults(options: &LoadOptions<'_>) -> File {
+    let layer = Layer {
+        place: BUILT_IN.to_owned(),
+        text: DEFAULTS.to_owned(),
+        directory: options.working_directory.clone(),
+    };
+    File {
+        layer,
+        path: None,
+        trusted: true,
     }
 }
 
 struct File {
     layer: Layer,
-    path: PathBuf,
+    /// None for the defaults.
+    path: Option<PathBuf>,
     /// The user's own, or named by the user.
     trusted: bool,
 }
 
 /// The files that apply, the weakest first.
 fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
-    let variable =
-        || (options.environment)("BATHYSPHERE_CONFIG").filter(|v| !v.is_empty()).map(PathBuf::from);
-    let named = match options.config_file {
-        Some(path) => Some((path.to_owned(), "--config")),
+    let variable = || {
+        (options.environment)("BATHYSPHERE_CONFIG")
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
+    let named = match &options.config_file {
+        Some(path) => Some((path.clone(), "--config")),
         None => variable().map(|path| (path, "BATHYSPHERE_CONFIG")),
     };
     if let Some((name, by)) = named {
@@ -110,13 +129,18 @@ fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
             Ok(text) => layer(&path, shown, text)?,
             Err(error) => return Err(unreadable(&path, &shown, Some(by), &error).into()),
         };
-        return Ok(vec![File { layer, path, trusted: true }]);
+        return Ok(vec![File {
+            layer,
+            path: Some(path),
+            trusted: true,
+        }]);
     }
 
     let own = options.directories.config.join(FILE_NAME);
     let here = options.working_directory.join(FILE_NAME);
     // Whoever stands in the configuration directory sees the user's own file.
-    let same = matches!((own.canonicalize(), here.canonicalize()), (Ok(own), Ok(here)) if own == here);
+    let same =
+        matches!((own.canonicalize(), here.canonicalize()), (Ok(own), Ok(here)) if own == here);
     let mut files = Vec::new();
     for (path, shown, trusted) in [
         (own.clone(), own.display().to_string(), true),
@@ -128,7 +152,14 @@ fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
         match read_file(&path, false) {
             // This project's own repository holds the defaults under this name.
             Ok(text) if !trusted && text == DEFAULTS.as_bytes() => {}
-            Ok(text) => files.push(File { layer: layer(&path, shown, text)?, path, trusted }),
+            Ok(text) => {
+                let layer = layer(&path, shown, text)?;
+                files.push(File {
+                    layer,
+                    path: Some(path),
+                    trusted,
+                });
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(unreadable(&path, &shown, None, &error).into()),
         }
@@ -146,7 +177,9 @@ fn read_file(path: &Path, named: bool) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MAXIMUM_BYTES + 1).read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?
+        .take(MAXIMUM_BYTES + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAXIMUM_BYTES {
         return Err(io::Error::other("it is larger than 1 MiB"));
     }
@@ -161,20 +194,30 @@ fn layer(path: &Path, shown: String, bytes: Vec<u8>) -> Result<Layer, ConfigErro
             if text.starts_with('\u{feff}') {
                 text.drain(..'\u{feff}'.len_utf8());
             }
-            Ok(Layer { place: shown, text, directory })
+            Ok(Layer {
+                place: shown,
+                text,
+                directory,
+            })
         }
         Err(error) => {
             let start = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
             let mut layers = Layers::default();
-            layers.push(Layer { place: shown, text, directory });
-            let mut mistakes = Mistakes::default();
-            let place = Place { layer: 0, start, end: start + 1 };
-            mistakes.add(place, "this is not UTF-8 text", "save the file as UTF-8");
-            match mistakes.into_result(&layers) {
-                Err(error) => Err(error),
-                Ok(()) => Err(Problem::new("this is not UTF-8 text").into()),
-            }
+            layers.push(Layer {
+                place: shown,
+                text,
+                directory,
+            });
+            let origin = layers.origin(Place {
+                layer: 0,
+                start,
+                end: start + 1,
+            });
+            Err(Problem::new("this is not UTF-8 text")
+                .at(origin)
+                .with_hint("save the file as UTF-8")
+                .into())
         }
     }
 }
@@ -213,38 +256,42 @@ fn grant_documents(
     surroundings: Surroundings<'_>,
     layers: &mut Layers,
     merged: &mut RawConfig,
-) -> Result<(), ConfigError> {
+) -> Vec<Problem> {
     const VARIABLE: &str = "BATHYSPHERE_DOCS";
     let (named, by) = if options.docs.is_empty() {
         let list = (options.environment)(VARIABLE).unwrap_or_default();
         (docs::split(&list), VARIABLE)
     } else {
-        (options.docs.to_vec(), "--docs")
+        (options.docs.clone(), "--docs")
     };
     if named.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
     let layer = layers.push(Layer {
         place: by.to_owned(),
         text: String::new(),
-        directory: options.working_directory.to_owned(),
+        directory: options.working_directory.clone(),
     });
-    let place = Place { layer, start: 0, end: 0 };
+    let place = Place {
+        layer,
+        start: 0,
+        end: 0,
+    };
     let (mut grants, mut problems) = (Vec::new(), Vec::new());
     for path in &named {
-        match docs::grant(path, by, options.working_directory, surroundings.home) {
+        match docs::grant(path, by, &options.working_directory, surroundings.home) {
             Ok(value) => grants.push(Located { value, place }),
             Err(problem) => problems.push(problem),
         }
     }
-    if !problems.is_empty() {
-        return Err(ConfigError { problems });
-    }
     let meant = |(name, plugin): &(&String, &mut RawPlugin)| docs::is_meant(name, plugin);
     for (_, plugin) in merged.plugins.iter_mut().filter(meant) {
-        plugin.grants.directories = Some(Located { value: grants.clone(), place });
+        plugin.grants.directories = Some(Located {
+            value: grants.clone(),
+            place,
+        });
     }
-    Ok(())
+    problems
 }
 
 /// For `~`. An environment without it may still belong to a user who has one.

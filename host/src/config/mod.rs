@@ -29,7 +29,7 @@ mod settings;
 mod suggest;
 mod trust;
 
-pub use directories::{Directories, DirectoriesError};
+pub use directories::Directories;
 pub use error::{ConfigError, Problem};
 pub use explain::{ExplainedValue, explain, explain_json, explain_text};
 pub use load::{LoadOptions, LoadedConfig, load};
@@ -48,3 +48,6 @@ pub const FILE_NAME: &str = "plugins.toml";
 
 /// The bottom layer.
 pub const DEFAULTS: &str = include_str!("../../../plugins.toml");
+
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use super::layer::{Layers, Located, Mistakes};
 use super::raw::{List, RawConfig, RawGrants, RawPlugin, Setting, Value};
-use super::resolved::{
-    Config, Grants, Limits, Origin, PluginConfig, SecretGrant, ToolBackends,
-};
+use super::resolved::{Config, Grants, Limits, Origin, PluginConfig, SecretGrant, ToolBackends};
 use super::suggest::suggestion;
 use super::{limits, settings};
 
@@ -29,8 +27,9 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         .tools
         .iter()
         .map(|(name, tool)| {
-            let mut backend =
-                |key, value: &Value<_>| names.defined(&format!("tools.{name}.{key}"), value.as_ref());
+            let mut backend = |key, value: &Value<_>| {
+                names.defined(&format!("tools.{name}.{key}"), value.as_ref())
+            };
             let backends = ToolBackends {
                 agent: backend("agent", &tool.agent),
                 search: backend("search", &tool.search),
@@ -44,10 +43,19 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         .plugins
         .iter()
         .filter_map(|(name, plugin)| {
-            Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
+            Some((
+                name.clone(),
+                resolve_plugin(name, plugin, layers, mistakes)?,
+            ))
         })
         .collect();
-    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, plugins })
+    Some(Config {
+        strategy: strategy?,
+        extractor: extractor?,
+        estimator,
+        tools,
+        plugins,
+    })
 }
 
 struct Names<'a> {
@@ -63,10 +71,13 @@ impl Names<'_> {
             let known = self.raw.plugins.keys().map(String::as_str);
             self.mistakes.add(
                 name.place,
-                format!("`{path}` names the plugin `{}`, which is not defined", name.value),
                 format!(
-                    "{}, or define it in [plugins.{}]",
-                    suggestion(&name.value, known, "plugins").trim_end_matches('?'),
+                    "`{path}` names the plugin `{}`, which is not defined",
+                    name.value
+                ),
+                format!(
+                    "{}; a new one is defined in [plugins.{}]",
+                    suggestion(&name.value, known, "plugins"),
                     name.value
                 ),
             );
@@ -121,7 +132,14 @@ fn resolve_plugin(
 }
 
 fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Grants {
-    let RawGrants { hosts, commands, environment, directories, secrets, imports } = &raw.grants;
+    let RawGrants {
+        hosts,
+        commands,
+        environment,
+        directories,
+        secrets,
+        imports,
+    } = &raw.grants;
     let hosts = values(hosts);
     let secrets = secrets
         .iter()

@@ -13,26 +13,41 @@ use super::suggest::{nearest, suggestion};
 /// `schema_json` is what the plugin's `describe` returned.
 pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), ConfigError> {
     let unusable = |error: String| {
-        Problem::new(format!("the plugin `{}` describes its settings wrongly: {error}", plugin.name))
-            .with_hint("this is a mistake in the plugin, not in your configuration; tell its author")
+        Problem::new(format!(
+            "the plugin `{}` describes its settings wrongly: {error}",
+            plugin.name
+        ))
+        .with_hint("this is a mistake in the plugin, not in your configuration; tell its author")
     };
     // A plugin without settings may say so by saying nothing.
-    let text = if schema_json.trim().is_empty() { "{}" } else { schema_json };
-    let schema: Value =
-        serde_json::from_str(text).map_err(|error| unusable(format!("its schema is not JSON: {error}")))?;
+    let text = if schema_json.trim().is_empty() {
+        "{}"
+    } else {
+        schema_json
+    };
+    let schema: Value = serde_json::from_str(text)
+        .map_err(|error| unusable(format!("its schema is not JSON: {error}")))?;
     let validator =
         jsonschema::validator_for(&schema).map_err(|error| unusable(error.to_string()))?;
     let settings = Value::Object(plugin.settings.clone());
-    let problems: Vec<SettingProblem> =
-        validator.iter_errors(&settings).flat_map(|error| describe(&schema, &error)).collect();
-    if problems.is_empty() { Ok(()) } else { Err(settings_error(plugin, &problems)) }
+    let problems: Vec<SettingProblem> = validator
+        .iter_errors(&settings)
+        .flat_map(|error| describe(&schema, &error))
+        .collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(settings_error(plugin, &problems))
+    }
 }
 
 fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> {
     let path = error.instance_path().as_str().to_owned();
     // The keyword is the last segment; what it constrains is the schema around it.
     let keyword = error.schema_path().as_str();
-    let around = keyword.rsplit_once('/').and_then(|(around, _)| schema.pointer(around));
+    let around = keyword
+        .rsplit_once('/')
+        .and_then(|(around, _)| schema.pointer(around));
     let value = error.instance();
     let hint = around.and_then(expectation);
     let message = match error.kind() {
@@ -72,16 +87,30 @@ fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> 
                     names.join(" or ")
                 }
             };
-            format!("must be {expected}, not {}", type_name(JsonType::from(&**value)))
+            match value.as_ref() {
+                Value::Number(number) => format!("must be {expected}, not {number}"),
+                other => format!(
+                    "must be {expected}, not {}",
+                    type_name(JsonType::from(other))
+                ),
+            }
         }
         Kind::Enum { options } => {
-            let options: Vec<&str> =
-                options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            let near = value.as_str().and_then(|value| nearest(value, options.iter().copied()));
+            let options: Vec<&str> = options
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let near = value
+                .as_str()
+                .and_then(|value| nearest(value, options.iter().copied()));
             return vec![SettingProblem {
                 path,
                 message: format!("cannot be {value}"),
-                hint: near.map(|near| format!("did you mean \"{near}\"?")).or(hint),
+                hint: near
+                    .map(|near| format!("did you mean \"{near}\"?"))
+                    .or(hint),
             }];
         }
         Kind::Minimum { .. }
@@ -95,7 +124,11 @@ fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> 
         | Kind::OneOfMultipleValid { .. } => format!("cannot be {value}"),
         _ => error.to_string(),
     };
-    vec![SettingProblem { path, message, hint }]
+    vec![SettingProblem {
+        path,
+        message,
+        hint,
+    }]
 }
 
 fn type_name(kind: JsonType) -> &'static str {
@@ -132,23 +165,15 @@ fn expectation(schema: &Value) -> Option<String> {
             .collect();
         if !kinds.is_empty() {
             text = format!("write {}", kinds.join(" or "));
-            for (keyword, word) in [
-                ("minimum", "from"),
-                ("exclusiveMinimum", "above"),
-                ("maximum", "to"),
-                ("exclusiveMaximum", "below"),
-                ("multipleOf", "in steps of"),
-                ("pattern", "matching"),
-            ] {
-                if let Some(bound) = schema.get(keyword) {
-                    let bound = bound.as_str().map_or_else(|| bound.to_string(), str::to_owned);
-                    text.push_str(&format!(" {word} {bound}"));
-                }
-            }
+            text.push_str(&bounds(schema));
         }
     }
     if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
-        let separator = if text.is_empty() { "the default is" } else { " (the default is" };
+        let separator = if text.is_empty() {
+            "the default is"
+        } else {
+            " (the default is"
+        };
         let end = if text.is_empty() { "" } else { ")" };
         text.push_str(&format!("{separator} {default}{end}"));
     }
@@ -158,4 +183,39 @@ fn expectation(schema: &Value) -> Option<String> {
         text.push_str(&format!("{separator}{meaning}"));
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// ` from 1 to 20`, ` above 0 and at most 1`, …
+fn bounds(schema: &Value) -> String {
+    if let (Some(minimum), Some(maximum)) = (schema.get("minimum"), schema.get("maximum")) {
+        return format!(" from {minimum} to {maximum}");
+    }
+    let words: Vec<String> = [
+        ("minimum", "at least"),
+        ("exclusiveMinimum", "above"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "below"),
+        ("multipleOf", "in steps of"),
+        ("pattern", "matching"),
+        ("minLength", "of a length of at least"),
+        ("maxLength", "of a length of at most"),
+        ("minItems", "with at least this many items:"),
+        ("maxItems", "with at most this many items:"),
+    ]
+    .into_iter()
+    .filter_map(|(keyword, word)| {
+        let bound = schema.get(keyword)?;
+        Some(format!(
+            "{word} {}",
+            bound
+                .as_str()
+                .map_or_else(|| bound.to_string(), str::to_owned)
+        ))
+    })
+    .collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", words.join(" and "))
+    }
 }

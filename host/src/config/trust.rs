@@ -9,20 +9,28 @@
 //! except directories beneath the file's own. To accept more, the user names the
 //! file.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use super::layer::{Located, Mistakes, Place};
 use super::raw::{List, RawConfig, RawPlugin, RawSecret, Setting};
-use super::read::without_parents;
 use super::resolved::{HostGrant, PluginSource};
 
-const HINT: &str = "if you trust the file, run with --config ./plugins.toml to accept it \
-                    (or set BATHYSPHERE_CONFIG); else take this out of it";
+const HINT: &str = "if you trust this file, run with --config ./plugins.toml to accept it";
 
 /// Checks the file `found` in `directory` against what is laid `below` it.
 pub fn check(found: &RawConfig, below: &RawConfig, directory: &Path, mistakes: &mut Mistakes) {
     for (name, plugin) in &found.plugins {
-        Checker { name, below: below.plugins.get(name), directory, mistakes }.plugin(plugin);
+        let below = below.plugins.get(name);
+        // What a broken table grants is not known; its own mistake comes first.
+        if !below.is_some_and(|below| below.broken) {
+            Checker {
+                name,
+                below,
+                directory,
+                mistakes,
+            }
+            .plugin(plugin);
+        }
     }
 }
 
@@ -37,29 +45,54 @@ impl Checker<'_> {
     fn plugin(&mut self, found: &RawPlugin) {
         if let Some(source) = &found.source
             && matches!(source.value, PluginSource::Path(_))
-            && self.below.and_then(|below| below.source.as_ref()).map(|below| &below.value)
+            && self
+                .below
+                .and_then(|below| below.source.as_ref())
+                .map(|below| &below.value)
                 != Some(&source.value)
         {
             self.refuse(source.place, "load the component of");
         }
         if let (Some(settings), Some(below)) = (&found.settings, self.below)
-            && below.grants.commands.as_ref().is_some_and(|list| !list.value.is_empty())
+            && below
+                .grants
+                .commands
+                .as_ref()
+                .is_some_and(|list| !list.value.is_empty())
             && changes(below.settings.as_ref(), settings)
         {
-            self.refuse(settings.place, "change the settings, and with them the commands, of");
+            self.refuse(
+                settings.place,
+                "change the settings, and with them the commands, of",
+            );
         }
         let below = self.below.map(|plugin| &plugin.grants);
         let grants = &found.grants;
         let covers = |below: &HostGrant, found: &HostGrant| below.covers(found);
-        self.list(&grants.hosts, below.map(|below| &below.hosts), covers, "open a host to");
-        self.list(&grants.commands, below.map(|below| &below.commands), PartialEq::eq, "allow a command to");
+        self.list(
+            &grants.hosts,
+            below.map(|below| &below.hosts),
+            covers,
+            "open a host to",
+        );
+        self.list(
+            &grants.commands,
+            below.map(|below| &below.commands),
+            PartialEq::eq,
+            "allow a command to",
+        );
         self.list(
             &grants.environment,
             below.map(|below| &below.environment),
             PartialEq::eq,
             "hand a variable to",
         );
-        self.list(&grants.imports, below.map(|below| &below.imports), PartialEq::eq, "allow imports to");
+        self.list(
+            &grants.imports,
+            below.map(|below| &below.imports),
+            PartialEq::eq,
+            "allow imports to",
+        );
         for (name, secret) in &grants.secrets {
             let known = below.and_then(|below| below.secrets.get(name));
             if !known.is_some_and(|known| says_the_same(known, secret)) {
@@ -91,11 +124,14 @@ impl Checker<'_> {
         covers: impl Fn(&T, &T) -> bool,
         deed: &str,
     ) {
-        let granted = below.and_then(Option::as_ref).map_or(&[][..], |list| &list.value);
-        let news = found
-            .iter()
-            .flat_map(|list| &list.value)
-            .find(|found| !granted.iter().any(|granted| covers(&granted.value, &found.value)));
+        let granted = below
+            .and_then(Option::as_ref)
+            .map_or(&[][..], |list| &list.value);
+        let news = found.iter().flat_map(|list| &list.value).find(|found| {
+            !granted
+                .iter()
+                .any(|granted| covers(&granted.value, &found.value))
+        });
         if let Some(news) = news {
             self.refuse(news.place, deed);
         }
@@ -106,7 +142,7 @@ impl Checker<'_> {
         self.mistakes.add(
             place,
             format!(
-                "this file was found in the working directory, not named by you, and may not {deed} `{name}`"
+                "a file that was found in the working directory, and not named by you, may not {deed} `{name}`"
             ),
             HINT,
         );
@@ -127,18 +163,36 @@ fn says_the_same(below: &RawSecret, found: &RawSecret) -> bool {
 }
 
 fn changes(below: Option<&Located<Setting>>, found: &Located<Setting>) -> bool {
-    let Some(below) = below else { return found.value != Setting::Table(Default::default()) };
+    let Some(below) = below else {
+        return found.value != Setting::Table(Default::default());
+    };
     let mut merged = below.clone();
     Setting::overlay(&mut merged, found.clone());
     merged.value.to_json() != below.value.to_json()
 }
 
-/// Where links lead is what counts; a path that does not exist leads nowhere yet,
-/// and is taken at its word.
+/// Where links lead is what counts. The part of a path that does not exist yet is
+/// taken at its word, and may not lead up again.
 fn is_beneath(path: &Path, directory: &Path) -> bool {
-    match (path.canonicalize(), directory.canonicalize()) {
-        (Ok(path), Ok(directory)) => path.starts_with(directory),
-        (Err(_), _) => without_parents(path).starts_with(directory),
-        _ => false,
+    let Ok(directory) = directory.canonicalize() else {
+        return false;
+    };
+    let mut existing = path;
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            let rest = path.strip_prefix(existing).unwrap_or(path);
+            return real.starts_with(directory)
+                && rest
+                    .components()
+                    .all(|part| matches!(part, Component::Normal(_)));
+        }
+        // A link that leads nowhere yet may lead anywhere later.
+        if existing.is_symlink() {
+            return false;
+        }
+        match existing.parent() {
+            Some(parent) => existing = parent,
+            None => return false,
+        }
     }
 }

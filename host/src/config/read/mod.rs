@@ -5,7 +5,7 @@ mod plugin;
 mod settings;
 mod values;
 
-pub use values::{expand_home, tidy, with_slash, without_parents};
+pub use values::{expand_home, tidy, with_slash};
 
 use std::path::Path;
 
@@ -25,7 +25,10 @@ pub struct Wrong {
 
 impl Wrong {
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: hint.into() }
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+        }
     }
 }
 
@@ -54,7 +57,12 @@ pub fn read(
         syntax_mistakes(text, layer, &errors, mistakes);
         return None;
     }
-    let mut reader = Reader { directory: &layers.get(layer).directory, layer, surroundings, mistakes };
+    let mut reader = Reader {
+        directory: &layers.get(layer).directory,
+        layer,
+        surroundings,
+        mistakes,
+    };
     Some(reader.document(document.get_ref()))
 }
 
@@ -62,9 +70,15 @@ fn syntax_mistakes(text: &str, layer: usize, errors: &[toml::de::Error], mistake
     let mut last_line = None;
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        let place = Place { layer, start: span.start, end: span.end };
+        let place = Place {
+            layer,
+            start: span.start,
+            end: span.end,
+        };
         // One slip makes several errors; the first in a line is the true one.
-        let line = text.get(..span.start).map(|before| before.matches('\n').count());
+        let line = text
+            .get(..span.start)
+            .map(|before| before.matches('\n').count());
         if last_line == Some(line) {
             continue;
         }
@@ -72,11 +86,38 @@ fn syntax_mistakes(text: &str, layer: usize, errors: &[toml::de::Error], mistake
         match error.message() {
             "duplicate key" => mistakes.add(
                 place,
-                format!("`{}` is given twice", text.get(span).unwrap_or_default().trim()),
+                format!(
+                    "`{}` is given twice",
+                    text.get(span).unwrap_or_default().trim()
+                ),
                 "leave one of the two out",
             ),
-            message => mistakes.add_plain(place, format!("this is not valid TOML: {message}")),
+            message => {
+                let found = text.get(span).unwrap_or_default();
+                let message = format!("this is not valid TOML: {message}");
+                match syntax_hint(&message, found) {
+                    Some(hint) => mistakes.add(place, message, hint),
+                    None => mistakes.add_plain(place, message),
+                }
+            }
         }
+    }
+}
+
+/// The parser knows what it wanted; people more often need to know what to type.
+fn syntax_hint(message: &str, found: &str) -> Option<String> {
+    if message.contains("string values must be quoted") {
+        Some(format!("put it in quotes: \"{found}\""))
+    } else if message.contains("string") {
+        Some("close the string with the mark that opened it, on the same line".to_owned())
+    } else if message.contains("unclosed table") {
+        Some("close the table's name with `]`".to_owned())
+    } else if message.contains("unclosed array") {
+        Some("close the array with `]`".to_owned())
+    } else if message.contains("unclosed inline table") {
+        Some("close the table with `}`".to_owned())
+    } else {
+        None
     }
 }
 
@@ -96,7 +137,9 @@ impl Reader<'_> {
                 "tools" => {
                     for (name, item) in self.entries("tools", key, item) {
                         let tool = self.tool(name, item);
-                        config.tools.extend(tool.map(|tool| (name.get_ref().to_string(), tool)));
+                        config
+                            .tools
+                            .extend(tool.map(|tool| (name.get_ref().to_string(), tool)));
                     }
                 }
                 "plugins" => {
@@ -128,7 +171,11 @@ impl Reader<'_> {
         let tool_name = name.get_ref().as_ref();
         if !TOOLS.contains(&tool_name) {
             let hint = suggestion(tool_name, TOOLS.iter().copied(), "tools");
-            self.mistakes.add(self.key_place(name), format!("there is no tool `{tool_name}`"), hint);
+            self.mistakes.add(
+                self.key_place(name),
+                format!("there is no tool `{tool_name}`"),
+                hint,
+            );
             return None;
         }
         let path = format!("tools.{tool_name}");
@@ -153,23 +200,35 @@ impl Reader<'_> {
 
     fn place(&self, item: &Item<'_>) -> Place {
         let span = item.span();
-        Place { layer: self.layer, start: span.start, end: span.end }
+        Place {
+            layer: self.layer,
+            start: span.start,
+            end: span.end,
+        }
     }
 
     fn key_place(&self, key: &Key<'_>) -> Place {
         let span = key.span();
-        Place { layer: self.layer, start: span.start, end: span.end }
+        Place {
+            layer: self.layer,
+            start: span.start,
+            end: span.end,
+        }
     }
 
     fn located<T>(&self, item: &Item<'_>, value: T) -> Located<T> {
-        Located { value, place: self.place(item) }
+        Located {
+            value,
+            place: self.place(item),
+        }
     }
 
     fn unknown(&mut self, key: &Key<'_>, whereabouts: &str, known: &[&str]) {
         let name = key.get_ref();
         let hint = suggestion(name, known.iter().copied(), "keys here");
         let place = self.key_place(key);
-        self.mistakes.add(place, format!("unknown key `{name}` {whereabouts}"), hint);
+        self.mistakes
+            .add(place, format!("unknown key `{name}` {whereabouts}"), hint);
     }
 
     fn wrong_type(&mut self, path: &str, expected: &str, item: &Item<'_>, hint: &str) {
@@ -183,7 +242,11 @@ impl Reader<'_> {
             DeValue::Table(_) => "a table",
         };
         let place = self.place(item);
-        self.mistakes.add(place, format!("`{path}` must be {expected}, not {found}"), hint);
+        self.mistakes.add(
+            place,
+            format!("`{path}` must be {expected}, not {found}"),
+            hint,
+        );
     }
 
     /// The entries of a table; none, and a mistake, if it is something else.
@@ -198,7 +261,10 @@ impl Reader<'_> {
         }
         let hint = match item.get_ref() {
             DeValue::Array(_) => format!("write [{path}] with single brackets"),
-            _ => format!("write a table: [{path}], and the keys of `{}` below it", key.get_ref()),
+            _ => format!(
+                "write a table: [{path}], and the keys of `{}` below it",
+                key.get_ref()
+            ),
         };
         self.wrong_type(path, "a table", item, &hint);
         Vec::new()
@@ -226,7 +292,11 @@ impl Reader<'_> {
         match parse(self, text) {
             Ok(value) => Some(self.located(item, value)),
             Err(wrong) => {
-                self.mistakes.add(self.place(item), format!("`{path}`: {}", wrong.message), wrong.hint);
+                self.mistakes.add(
+                    self.place(item),
+                    format!("`{path}`: {}", wrong.message),
+                    wrong.hint,
+                );
                 None
             }
         }

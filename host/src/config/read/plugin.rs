@@ -9,8 +9,14 @@ use super::super::resolved::HostGrant;
 use super::{Item, Key, Reader, Wrong, values};
 
 const PLUGIN_KEYS: &[&str] = &["source", "sha256", "settings", "grants", "limits"];
-const GRANT_KEYS: &[&str] =
-    &["hosts", "commands", "environment", "directories", "secrets", "imports"];
+const GRANT_KEYS: &[&str] = &[
+    "hosts",
+    "commands",
+    "environment",
+    "directories",
+    "secrets",
+    "imports",
+];
 const SECRET_KEYS: &[&str] = &["host", "header", "prefix"];
 
 impl Reader<'_> {
@@ -21,6 +27,12 @@ impl Reader<'_> {
             self.mistakes.add(plugin.place, wrong.message, wrong.hint);
         }
         let path = format!("plugins.{}", name.get_ref());
+        if let DeValue::String(text) = item.get_ref() {
+            let hint = format!("write [{path}], and below it `source = \"{text}\"`");
+            self.wrong_type(&path, "a table", item, &hint);
+            plugin.broken = true;
+            return plugin;
+        }
         for (key, item) in self.entries(&path, name, item) {
             let key_name = key.get_ref().as_ref();
             let below = format!("{path}.{key_name}");
@@ -82,12 +94,16 @@ impl Reader<'_> {
         };
         let path = format!("{path}.{name}");
         let number = match item.get_ref() {
-            DeValue::Integer(integer) => {
-                i128::from_str_radix(integer.as_str(), integer.radix()).ok().map(|whole| whole as f64)
-            }
+            DeValue::Integer(integer) => i128::from_str_radix(integer.as_str(), integer.radix())
+                .ok()
+                .map(|whole| whole as f64),
             DeValue::Float(float) if limit.fractions => float.as_str().parse().ok(),
             _ => {
-                let expected = if limit.fractions { "a number" } else { "a whole number" };
+                let expected = if limit.fractions {
+                    "a number"
+                } else {
+                    "a whole number"
+                };
                 self.wrong_type(&path, expected, item, &format!("write {}", limit.range()));
                 return None;
             }
@@ -141,7 +157,12 @@ impl Reader<'_> {
             self.mistakes.add(place, wrong.message, wrong.hint);
         }
         let path = format!("{path}.{}", name.get_ref());
-        let mut secret = RawSecret { place, host: None, header: None, prefix: None };
+        let mut secret = RawSecret {
+            place,
+            host: None,
+            header: None,
+            prefix: None,
+        };
         for (key, item) in self.entries(&path, name, item) {
             let key_name = key.get_ref().as_ref();
             let below = format!("{path}.{key_name}");

@@ -21,7 +21,8 @@ impl Reader<'_> {
                     .iter()
                     .filter_map(|(key, item)| {
                         let name = key.get_ref();
-                        let setting = self.any_setting(&format!("{path}.{name}"), Some(key), item)?;
+                        let setting =
+                            self.any_setting(&format!("{path}.{name}"), Some(key), item)?;
                         Some((name.to_string(), setting))
                     })
                     .collect(),
@@ -54,7 +55,11 @@ impl Reader<'_> {
                 }
             }
             DeValue::Float(float) => {
-                let number = float.as_str().parse().ok().and_then(serde_json::Number::from_f64);
+                let number = float
+                    .as_str()
+                    .parse()
+                    .ok()
+                    .and_then(serde_json::Number::from_f64);
                 match number {
                     Some(number) => Setting::Leaf(Json::Number(number)),
                     None => {
@@ -76,7 +81,10 @@ impl Reader<'_> {
     fn setting_place(&self, key: Option<&Key<'_>>, item: &Item<'_>) -> Place {
         match key {
             Some(key) if item.get_ref().is_table() => self.key_place(key),
-            Some(key) => Place { start: key.span().start, ..self.place(item) },
+            Some(key) => Place {
+                start: key.span().start,
+                ..self.place(item)
+            },
             None => self.place(item),
         }
     }

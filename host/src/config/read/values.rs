@@ -21,7 +21,10 @@ impl Reader<'_> {
             };
         }
         if text.is_empty() {
-            return Err(Wrong::new("it is empty", "write \"builtin:NAME\" or the path of a component"));
+            return Err(Wrong::new(
+                "it is empty",
+                "write \"builtin:NAME\" or the path of a component",
+            ));
         }
         if text.contains("://") {
             return Err(Wrong::new(
@@ -39,18 +42,24 @@ impl Reader<'_> {
     }
 
     pub(super) fn command(&self, text: &str) -> Result<String, Wrong> {
-        const EXAMPLES: &str = "write a name that is looked up in PATH, such as \"gemini\", or an absolute path";
+        const EXAMPLES: &str =
+            "write a name that is looked up in PATH, such as \"gemini\", or an absolute path";
         if text.trim().is_empty() {
             return Err(Wrong::new("a command cannot be empty", EXAMPLES));
         }
         if text.contains('\0') {
-            return Err(Wrong::new("a command cannot hold a NUL character", EXAMPLES));
+            return Err(Wrong::new(
+                "a command cannot hold a NUL character",
+                EXAMPLES,
+            ));
         }
         if !text.contains(['/', '\\']) {
             return match text.split_once(char::is_whitespace) {
                 None => Ok(text.to_owned()),
                 Some((name, _)) => Err(Wrong::new(
-                    format!("`{text}` holds a blank, and a grant names a command without its arguments"),
+                    format!(
+                        "`{text}` holds a blank, and a grant names a command without its arguments"
+                    ),
                     format!("write \"{name}\""),
                 )),
             };
@@ -65,7 +74,10 @@ impl Reader<'_> {
 
     pub(super) fn directory(&self, text: &str) -> Result<DirectoryGrant, Wrong> {
         if text.is_empty() {
-            return Err(Wrong::new("a directory cannot be empty", "write \".\" for the file's own directory"));
+            return Err(Wrong::new(
+                "a directory cannot be empty",
+                "write \".\" for the file's own directory",
+            ));
         }
         let path = self.path(text)?;
         let prefix = prefix_of(&path, self.surroundings.working_directory);
@@ -75,15 +87,24 @@ impl Reader<'_> {
     /// From the file's directory, or the user's where it starts with `~`.
     fn path(&self, text: &str) -> Result<PathBuf, Wrong> {
         if text.contains('\0') {
-            return Err(Wrong::new("a path cannot hold a NUL character", "leave it out"));
+            return Err(Wrong::new(
+                "a path cannot hold a NUL character",
+                "leave it out",
+            ));
         }
-        Ok(tidy(&self.directory.join(expand_home(text, self.surroundings.home)?)))
+        Ok(tidy(
+            &self
+                .directory
+                .join(expand_home(text, self.surroundings.home)?),
+        ))
     }
 }
 
 /// `~` and `~/…`; another user's home is not looked up.
 pub fn expand_home(text: &str, home: Option<&Path>) -> Result<PathBuf, Wrong> {
-    let Some(rest) = text.strip_prefix('~') else { return Ok(PathBuf::from(text)) };
+    let Some(rest) = text.strip_prefix('~') else {
+        return Ok(PathBuf::from(text));
+    };
     if !rest.is_empty() && !rest.starts_with('/') {
         return Err(Wrong::new(
             format!("`{text}` starts with `~`, which stands only for your own home directory"),
@@ -101,24 +122,32 @@ pub fn expand_home(text: &str, home: Option<&Path>) -> Result<PathBuf, Wrong> {
 
 /// Without `.` and doubled slashes. `..` stays: what it means depends on links.
 pub fn tidy(path: &Path) -> PathBuf {
-    path.components().filter(|component| *component != Component::CurDir).collect()
+    path.components()
+        .filter(|component| *component != Component::CurDir)
+        .collect()
 }
 
 /// How a user who stands in the working directory would write it before a
 /// relative path.
-pub fn prefix_of(path: &Path, working_directory: &Path) -> String {
+fn prefix_of(path: &Path, working_directory: &Path) -> String {
     let plain = without_parents(path);
-    let shown = plain.strip_prefix(without_parents(working_directory)).unwrap_or(&plain);
+    let shown = plain
+        .strip_prefix(without_parents(working_directory))
+        .unwrap_or(&plain);
     with_slash(&shown.to_string_lossy())
 }
 
 pub fn with_slash(text: &str) -> String {
     let text = text.replace(std::path::MAIN_SEPARATOR, "/");
-    if text.is_empty() || text.ends_with('/') { text } else { format!("{text}/") }
+    if text.is_empty() || text.ends_with('/') {
+        text
+    } else {
+        format!("{text}/")
+    }
 }
 
 /// `a/../b` as `b`: right for showing, where links do not matter.
-pub fn without_parents(path: &Path) -> PathBuf {
+fn without_parents(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
@@ -134,7 +163,9 @@ pub fn without_parents(path: &Path) -> PathBuf {
 
 pub fn plugin_name(text: &str) -> Result<(), Wrong> {
     let fits = text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
         && text.len() <= 64;
     if fits {
         return Ok(());
@@ -147,7 +178,10 @@ pub fn plugin_name(text: &str) -> Result<(), Wrong> {
 
 pub fn sha256(text: &str) -> Result<String, Wrong> {
     let digest = text.strip_prefix("sha256:").unwrap_or(text);
-    if let Some(character) = digest.chars().find(|character| !character.is_ascii_hexdigit()) {
+    if let Some(character) = digest
+        .chars()
+        .find(|character| !character.is_ascii_hexdigit())
+    {
         return Err(Wrong::new(
             format!("a digest is hexadecimal, and {character:?} is not"),
             "write the 64 digits that `sha256sum FILE` prints",
@@ -155,7 +189,10 @@ pub fn sha256(text: &str) -> Result<String, Wrong> {
     }
     if digest.len() != 64 {
         return Err(Wrong::new(
-            format!("a SHA-256 digest has 64 hexadecimal digits, and this has {}", digest.len()),
+            format!(
+                "a SHA-256 digest has 64 hexadecimal digits, and this has {}",
+                digest.len()
+            ),
             "write the 64 digits that `sha256sum FILE` prints",
         ));
     }
@@ -182,7 +219,9 @@ pub fn import(text: &str) -> Result<String, Wrong> {
     let package = text.split(['/', '@']).next().unwrap_or_default();
     let fits = package.strip_prefix("wasi:").is_some_and(|name| {
         name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     });
     match (fits, package == text) {
         (true, true) => Ok(text.to_owned()),
@@ -199,7 +238,9 @@ pub fn import(text: &str) -> Result<String, Wrong> {
 
 pub fn header(text: &str) -> Result<String, Wrong> {
     let fits = !text.is_empty()
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     if fits {
         return Ok(text.to_ascii_lowercase());
     }
@@ -250,11 +291,15 @@ mod tests {
     #[test]
     fn names_are_checked() {
         assert!(plugin_name("search-tavily_2").is_ok());
-        assert!(plugin_name("").is_err() && plugin_name("a.b").is_err() && plugin_name("-a").is_err());
+        assert!(
+            plugin_name("").is_err() && plugin_name("a.b").is_err() && plugin_name("-a").is_err()
+        );
         assert!(variable("ProgramFiles(x86)").is_ok());
         assert!(variable("=").is_err() && variable("A=1").is_err() && variable("A B").is_err());
         assert!(import("wasi:filesystem").is_ok());
-        assert!(import("wasi:").is_err() && import("wasi:io/poll").is_err() && import("files").is_err());
+        assert!(
+            import("wasi:").is_err() && import("wasi:io/poll").is_err() && import("files").is_err()
+        );
         assert_eq!(header("X-API-Key").ok().as_deref(), Some("x-api-key"));
         assert!(header("a b").is_err() && header("").is_err() && header("a:").is_err());
         assert!(prefix("Bearer ").is_ok() && prefix("a\r\nb: c").is_err());
