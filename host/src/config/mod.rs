@@ -1,6 +1,53 @@
-//! plugins.toml: what the file says (`raw`), and what it means (`resolved`).
-//! Reads files and the environment at start, and nothing later.
+//! plugins.toml: what each file says (`raw`), and what all of them together mean
+//! (`resolved`). Reads files and the environment at start, and nothing later; it
+//! never opens what it grants, and never reads the value of a secret.
+//!
+//! ```text
+//! layer   one file's text, and where in it a value stands
+//! read    text → raw: shapes, types, ranges; every mistake with its line
+//! raw     what a file says, and laying one file over another
+//! trust   what a file that was merely found may not do
+//! resolve raw → resolved: names that must exist, grants that must agree
+//! load    which files there are; the order of all this
+//! explain what came out, and from where
+//! ```
 
+mod directories;
+mod docs;
+mod error;
+mod explain;
+mod host;
+mod layer;
+mod limits;
+mod load;
+mod raw;
+mod read;
+mod resolve;
 pub mod resolved;
+mod schema;
+mod settings;
+mod suggest;
+mod trust;
 
-pub use resolved::{Config, Grants, Limits, PluginConfig, PluginSource};
+pub use directories::Directories;
+pub use error::{ConfigError, Problem};
+pub use explain::{ExplainedValue, explain, explain_json, explain_text};
+pub use load::{LoadOptions, LoadedConfig, load};
+pub use resolved::{
+    Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig, PluginSource,
+    SecretGrant, ToolBackends,
+};
+pub use schema::check_settings;
+pub use settings::{SettingProblem, settings_error};
+
+/// The tools that `[tools.NAME]` may configure.
+pub const TOOLS: &[&str] = &["search", "deep_search", "research"];
+
+/// The file's name, in the working directory and in the configuration directory.
+pub const FILE_NAME: &str = "plugins.toml";
+
+/// The bottom layer.
+pub const DEFAULTS: &str = include_str!("../../../plugins.toml");
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! What the configuration means: every value present, checked and absolute.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,6 +59,32 @@ pub struct Origin {
     pub column: Option<usize>,
     /// The line's text, for the message.
     pub text: Option<String>,
+    /// How many characters of the line it takes; 0 if not known.
+    pub width: usize,
+}
+
+impl Origin {
+    /// A place without lines: a flag, a variable, the defaults.
+    pub fn of(place: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            line: None,
+            column: None,
+            text: None,
+            width: 0,
+        }
+    }
+}
+
+/// As in `plugins.toml:12`.
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.place)?;
+        match self.line {
+            Some(line) => write!(formatter, ":{line}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a plugin may reach; nothing unless granted.
@@ -79,7 +106,8 @@ pub struct Grants {
 /// A host that may be asked over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostGrant {
-    /// Lower case; a name, an address, or `*.example.com` for every name below.
+    /// Lower case; a name, an address (IPv6 without brackets), or `*.example.com`
+    /// for every name below.
     pub host: String,
     /// The scheme's usual port where none is given.
     pub port: Option<u16>,

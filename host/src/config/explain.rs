@@ -1,0 +1,306 @@
+//! What came out of all layers, value by value, and where each came from: the
+//! text and the JSON of `bathysphere config`. Secrets are shown by name; their
+//! values are not known here.
+
+use serde_json::{Value as Json, json};
+
+use super::error::printable;
+use super::layer::{BUILT_IN, Located, Place};
+use super::limits::LIMITS;
+use super::load::LoadedConfig;
+use super::raw::{List, RawPlugin, Setting, Value};
+use super::resolve::{HEADER, default_prefix};
+use super::resolved::{Limits, Origin, PluginSource};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedValue {
+    /// Such as `plugins.search-documents.limits.memory_mb`.
+    pub key: String,
+    /// As TOML.
+    pub value: String,
+    pub json: Json,
+    pub origin: Origin,
+    /// How much of the key is the table's name.
+    section: usize,
+}
+
+/// Every value of the merged configuration: `use`, `tools`, then the plugins by
+/// name. A limit that no file sets is shown with its default.
+pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
+    let mut explainer = Explainer {
+        loaded,
+        values: Vec::new(),
+    };
+    let choice = &loaded.raw.choice;
+    explainer.string(&["use"], "strategy", &choice.strategy);
+    explainer.string(&["use"], "extractor", &choice.extractor);
+    explainer.string(&["use"], "estimator", &choice.estimator);
+    for (name, tool) in &loaded.raw.tools {
+        let table = ["tools", name];
+        explainer.string(&table, "agent", &tool.agent);
+        explainer.string(&table, "search", &tool.search);
+        explainer.string(&table, "pages", &tool.pages);
+        explainer.string(&table, "research", &tool.research);
+    }
+    for (name, plugin) in &loaded.raw.plugins {
+        explainer.plugin(name, plugin);
+    }
+    explainer.values
+}
+
+/// Valid TOML that means the same, with a comment on each value.
+pub fn explain_text(loaded: &LoadedConfig) -> String {
+    let values = explain(loaded);
+    let mut text = String::from("# Layers, the strongest first:\n");
+    for place in loaded.layers.places() {
+        text.push_str(&format!("#   {}\n", comment(place)));
+    }
+    for section in values.chunk_by(|left, right| left.section_name() == right.section_name()) {
+        text.push_str(&format!("\n[{}]\n", section[0].section_name()));
+        let lines: Vec<String> = section
+            .iter()
+            .map(|value| format!("{} = {}", value.name(), value.value))
+            .collect();
+        let width = lines
+            .iter()
+            .map(|line| line.chars().count())
+            .filter(|width| *width <= 60)
+            .max();
+        for (line, value) in lines.iter().zip(section) {
+            let from = if value.origin.line.is_some() {
+                "from "
+            } else {
+                ""
+            };
+            let place = comment(&value.origin.to_string());
+            text.push_str(&format!(
+                "{line:<width$}  # {from}{place}\n",
+                width = width.unwrap_or(0)
+            ));
+        }
+    }
+    text
+}
+
+/// The same for programs.
+pub fn explain_json(loaded: &LoadedConfig) -> Json {
+    let values: Vec<Json> = explain(loaded)
+        .into_iter()
+        .map(|value| {
+            json!({
+                "key": value.key,
+                "value": value.json,
+                "origin": {
+                    "place": value.origin.place,
+                    "line": value.origin.line,
+                    "column": value.origin.column,
+                },
+            })
+        })
+        .collect();
+    let files: Vec<String> = loaded
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    json!({ "files": files, "values": values })
+}
+
+impl ExplainedValue {
+    fn section_name(&self) -> &str {
+        &self.key[..self.section]
+    }
+
+    fn name(&self) -> &str {
+        &self.key[self.section + 1..]
+    }
+}
+
+struct Explainer<'a> {
+    loaded: &'a LoadedConfig,
+    values: Vec<ExplainedValue>,
+}
+
+impl Explainer<'_> {
+    fn add(&mut self, table: &[&str], key: &str, json: Json, place: Place) {
+        let origin = self.loaded.layers.origin(place);
+        self.add_from(table, key, json, origin);
+    }
+
+    fn add_from(&mut self, table: &[&str], key: &str, json: Json, origin: Origin) {
+        let section: Vec<String> = table.iter().map(|key| toml_key(key)).collect();
+        let section = section.join(".");
+        self.values.push(ExplainedValue {
+            key: format!("{section}.{}", toml_key(key)),
+            value: toml_value(&json),
+            json,
+            origin,
+            section: section.len(),
+        });
+    }
+
+    fn string(&mut self, table: &[&str], key: &str, value: &Value<String>) {
+        if let Some(located) = value {
+            self.add(
+                table,
+                key,
+                Json::from(located.value.as_str()),
+                located.place,
+            );
+        }
+    }
+
+    fn list<T>(&mut self, table: &[&str], key: &str, list: &List<T>, shown: impl Fn(&T) -> String) {
+        if let Some(list) = list {
+            let json = list
+                .value
+                .iter()
+                .map(|located| Json::from(shown(&located.value)))
+                .collect();
+            self.add(table, key, json, list.place);
+        }
+    }
+
+    fn plugin(&mut self, name: &str, plugin: &RawPlugin) {
+        let table = ["plugins", name];
+        if let Some(source) = &plugin.source {
+            let text = match &source.value {
+                PluginSource::Builtin(name) => format!("builtin:{name}"),
+                PluginSource::Path(path) => path.display().to_string(),
+            };
+            self.add(&table, "source", Json::from(text), source.place);
+        }
+        self.string(&table, "sha256", &plugin.sha256);
+        if let Some(settings) = &plugin.settings {
+            self.settings(&["plugins", name, "settings"], settings);
+        }
+        let (grants, table) = (&plugin.grants, ["plugins", name, "grants"]);
+        self.list(&table, "hosts", &grants.hosts, ToString::to_string);
+        self.list(&table, "commands", &grants.commands, Clone::clone);
+        self.list(&table, "environment", &grants.environment, Clone::clone);
+        self.list(&table, "directories", &grants.directories, |directory| {
+            directory.path.display().to_string()
+        });
+        self.list(&table, "imports", &grants.imports, Clone::clone);
+        for (secret_name, secret) in &grants.secrets {
+            let table = ["plugins", name, "grants", "secrets", secret_name];
+            if let Some(host) = &secret.host {
+                self.add(
+                    &table,
+                    "host",
+                    Json::from(host.value.to_string()),
+                    host.place,
+                );
+            }
+            let header = secret
+                .header
+                .as_ref()
+                .map_or(HEADER, |header| &header.value);
+            for (key, value, default) in [
+                ("header", &secret.header, HEADER),
+                ("prefix", &secret.prefix, default_prefix(header)),
+            ] {
+                match value {
+                    Some(_) => self.string(&table, key, value),
+                    None => self.add_from(&table, key, Json::from(default), Origin::of(BUILT_IN)),
+                }
+            }
+        }
+        let defaults = Limits::default();
+        for limit in LIMITS {
+            let table = ["plugins", name, "limits"];
+            match plugin.limits.get(limit.name) {
+                Some(value) => self.add(&table, limit.name, number(value.value), value.place),
+                None => {
+                    let value = number((limit.get)(&defaults));
+                    self.add_from(&table, limit.name, value, Origin::of(BUILT_IN));
+                }
+            }
+        }
+    }
+
+    /// Leaves before tables, as TOML wants them.
+    fn settings(&mut self, table: &[&str], settings: &Located<Setting>) {
+        let Setting::Table(entries) = &settings.value else {
+            return;
+        };
+        for (key, setting) in entries {
+            if !matches!(setting.value, Setting::Table(_)) {
+                self.add(table, key, setting.value.to_json(), setting.place);
+            }
+        }
+        for (key, setting) in entries {
+            self.settings(&[table, &[key]].concat(), setting);
+        }
+    }
+}
+
+/// A limit's number, whole where it is whole.
+fn number(value: f64) -> Json {
+    if value.fract() == 0.0 {
+        Json::from(value as u64)
+    } else {
+        Json::from(value)
+    }
+}
+
+/// On one line, whatever a path is called.
+fn comment(text: &str) -> String {
+    printable(text).replace('\n', "\u{fffd}")
+}
+
+fn toml_key(key: &str) -> String {
+    let bare = !key.is_empty()
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    if bare {
+        key.to_owned()
+    } else {
+        toml_string(key)
+    }
+}
+
+fn toml_value(json: &Json) -> String {
+    match json {
+        Json::String(text) => toml_string(text),
+        Json::Array(array) => {
+            format!(
+                "[{}]",
+                array.iter().map(toml_value).collect::<Vec<_>>().join(", ")
+            )
+        }
+        Json::Object(map) if map.is_empty() => "{}".to_owned(),
+        Json::Object(map) => {
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{} = {}", toml_key(key), toml_value(value)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        // Settings come from TOML, which has no null; the rest is written alike.
+        other => other.to_string(),
+    }
+}
+
+fn toml_string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            other
+                if other.is_control()
+                    || printable(other.encode_utf8(&mut [0; 4])) != other.to_string() =>
+            {
+                quoted.push_str(&format!("\\u{:04X}", other as u32));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

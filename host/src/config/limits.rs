@@ -1,0 +1,128 @@
+//! All limits in one table: what they are called in the file, how far they go,
+//! and which field they mean.
+
+use std::time::Duration;
+
+use super::resolved::Limits;
+
+pub struct Limit {
+    pub name: &'static str,
+    pub minimum: f64,
+    pub maximum: f64,
+    /// Whether 0.5 makes sense.
+    pub fractions: bool,
+    pub set: fn(&mut Limits, f64),
+    pub get: fn(&Limits) -> f64,
+}
+
+const MEGABYTE: f64 = 1_048_576.0;
+const DAY: f64 = 86_400.0;
+
+pub const LIMITS: &[Limit] = &[
+    Limit {
+        name: "memory_mb",
+        minimum: 1.0,
+        // All that 32 bits can address.
+        maximum: 4096.0,
+        fractions: false,
+        set: |limits, value| limits.memory_bytes = (value * MEGABYTE) as usize,
+        get: |limits| limits.memory_bytes as f64 / MEGABYTE,
+    },
+    Limit {
+        name: "compute_seconds",
+        minimum: 0.001,
+        maximum: DAY,
+        fractions: true,
+        set: |limits, value| limits.compute = Duration::from_secs_f64(value),
+        get: |limits| limits.compute.as_secs_f64(),
+    },
+    Limit {
+        name: "timeout_seconds",
+        minimum: 0.001,
+        maximum: DAY,
+        fractions: true,
+        set: |limits, value| limits.timeout = Duration::from_secs_f64(value),
+        get: |limits| limits.timeout.as_secs_f64(),
+    },
+    Limit {
+        name: "prepare_seconds",
+        minimum: 0.001,
+        maximum: DAY,
+        fractions: true,
+        set: |limits, value| limits.prepare_timeout = Duration::from_secs_f64(value),
+        get: |limits| limits.prepare_timeout.as_secs_f64(),
+    },
+    Limit {
+        name: "host_calls",
+        minimum: 1.0,
+        maximum: 1e12,
+        fractions: false,
+        set: |limits, value| limits.host_calls = value as u64,
+        get: |limits| limits.host_calls as f64,
+    },
+    Limit {
+        name: "value_mb",
+        minimum: 1.0,
+        maximum: 1024.0,
+        fractions: false,
+        set: |limits, value| limits.value_bytes = (value * MEGABYTE) as usize,
+        get: |limits| limits.value_bytes as f64 / MEGABYTE,
+    },
+    Limit {
+        name: "concurrency",
+        minimum: 1.0,
+        maximum: 1024.0,
+        fractions: false,
+        set: |limits, value| limits.concurrency = value as usize,
+        get: |limits| limits.concurrency as f64,
+    },
+];
+
+pub fn find(name: &str) -> Option<&'static Limit> {
+    LIMITS.iter().find(|limit| limit.name == name)
+}
+
+impl Limit {
+    /// "a whole number from 1 to 4096"
+    pub fn range(&self) -> String {
+        let kind = if self.fractions {
+            "a number"
+        } else {
+            "a whole number"
+        };
+        format!("{kind} from {} to {}", self.minimum, self.maximum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_reads_back_what_it_set() {
+        for limit in LIMITS {
+            let mut limits = Limits::default();
+            for value in [limit.minimum, limit.maximum] {
+                (limit.set)(&mut limits, value);
+                assert!(
+                    ((limit.get)(&limits) - value).abs() < 1e-9,
+                    "{}",
+                    limit.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_within_the_table() {
+        let limits = Limits::default();
+        for limit in LIMITS {
+            let value = (limit.get)(&limits);
+            assert!(
+                (limit.minimum..=limit.maximum).contains(&value),
+                "{}",
+                limit.name
+            );
+        }
+    }
+}

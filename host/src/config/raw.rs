@@ -1,0 +1,192 @@
+//! What one file says, each value with its place; and laying one file over
+//! another: tables key by key, everything else replaced.
+
+use std::collections::BTreeMap;
+
+use super::layer::{Located, Place};
+use super::resolved::{DirectoryGrant, HostGrant, PluginSource};
+
+pub type Value<T> = Option<Located<T>>;
+pub type List<T> = Option<Located<Vec<Located<T>>>>;
+
+#[derive(Debug, Clone, Default)]
+pub struct RawConfig {
+    pub choice: RawUse,
+    pub tools: BTreeMap<String, RawTool>,
+    pub plugins: BTreeMap<String, RawPlugin>,
+}
+
+/// `[use]`
+#[derive(Debug, Clone, Default)]
+pub struct RawUse {
+    pub strategy: Value<String>,
+    pub extractor: Value<String>,
+    pub estimator: Value<String>,
+}
+
+/// `[tools.NAME]`
+#[derive(Debug, Clone, Default)]
+pub struct RawTool {
+    pub agent: Value<String>,
+    pub search: Value<String>,
+    pub pages: Value<String>,
+    pub research: Value<String>,
+}
+
+/// `[plugins.NAME]`
+#[derive(Debug, Clone)]
+pub struct RawPlugin {
+    pub place: Place,
+    /// A mistake was found in it, so that what is missing may be there after all.
+    pub broken: bool,
+    pub source: Value<PluginSource>,
+    pub sha256: Value<String>,
+    pub settings: Value<Setting>,
+    pub grants: RawGrants,
+    pub limits: BTreeMap<&'static str, Located<f64>>,
+}
+
+/// A setting is the plugin's own affair: any value that JSON has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    Table(BTreeMap<String, Located<Setting>>),
+    Array(Vec<Located<Setting>>),
+    Leaf(serde_json::Value),
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct RawGrants {
+    pub hosts: List<HostGrant>,
+    pub commands: List<String>,
+    pub environment: List<String>,
+    pub directories: List<DirectoryGrant>,
+    pub secrets: BTreeMap<String, RawSecret>,
+    pub imports: List<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct RawSecret {
+    pub place: Place,
+    pub host: Value<HostGrant>,
+    pub header: Value<String>,
+    pub prefix: Value<String>,
+}
+
+impl RawPlugin {
+    pub fn new(place: Place) -> Self {
+        Self {
+            place,
+            broken: false,
+            source: None,
+            sha256: None,
+            settings: None,
+            grants: RawGrants::default(),
+            limits: BTreeMap::new(),
+        }
+    }
+}
+
+impl RawConfig {
+    /// Lays `top` over this.
+    pub fn overlay(&mut self, top: Self) {
+        replace(&mut self.choice.strategy, top.choice.strategy);
+        replace(&mut self.choice.extractor, top.choice.extractor);
+        replace(&mut self.choice.estimator, top.choice.estimator);
+        merge(&mut self.tools, top.tools, RawTool::overlay);
+        merge(&mut self.plugins, top.plugins, RawPlugin::overlay);
+    }
+}
+
+impl RawTool {
+    fn overlay(&mut self, top: Self) {
+        replace(&mut self.agent, top.agent);
+        replace(&mut self.search, top.search);
+        replace(&mut self.pages, top.pages);
+        replace(&mut self.research, top.research);
+    }
+}
+
+impl RawPlugin {
+    fn overlay(&mut self, top: Self) {
+        self.place = top.place;
+        self.broken |= top.broken;
+        // A digest belongs to the source beside it, not to one that comes later.
+        if let (Some(old), Some(new)) = (&self.source, &top.source)
+            && old.value != new.value
+        {
+            self.sha256 = None;
+        }
+        replace(&mut self.source, top.source);
+        replace(&mut self.sha256, top.sha256);
+        match (&mut self.settings, top.settings) {
+            (Some(below), Some(above)) => Setting::overlay(below, above),
+            (settings, above) => replace(settings, above),
+        }
+        let (below, above) = (&mut self.grants, top.grants);
+        replace(&mut below.hosts, above.hosts);
+        replace(&mut below.commands, above.commands);
+        replace(&mut below.environment, above.environment);
+        replace(&mut below.directories, above.directories);
+        replace(&mut below.imports, above.imports);
+        merge(&mut below.secrets, above.secrets, |below, above| {
+            below.place = above.place;
+            replace(&mut below.host, above.host);
+            replace(&mut below.header, above.header);
+            replace(&mut below.prefix, above.prefix);
+        });
+        self.limits.extend(top.limits);
+    }
+}
+
+impl Setting {
+    pub fn overlay(below: &mut Located<Self>, above: Located<Self>) {
+        match (&mut below.value, above.value) {
+            (Self::Table(below_table), Self::Table(above_table)) => {
+                below.place = above.place;
+                merge(below_table, above_table, Self::overlay);
+            }
+            (_, value) => {
+                *below = Located {
+                    value,
+                    place: above.place,
+                }
+            }
+        }
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Table(table) => table
+                .iter()
+                .map(|(key, setting)| (key.clone(), setting.value.to_json()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Self::Array(array) => array
+                .iter()
+                .map(|setting| setting.value.to_json())
+                .collect(),
+            Self::Leaf(value) => value.clone(),
+        }
+    }
+}
+
+fn replace<T>(below: &mut Option<T>, above: Option<T>) {
+    if above.is_some() {
+        *below = above;
+    }
+}
+
+fn merge<T>(
+    below: &mut BTreeMap<String, T>,
+    above: BTreeMap<String, T>,
+    mut overlay: impl FnMut(&mut T, T),
+) {
+    for (key, value) in above {
+        match below.get_mut(&key) {
+            Some(old) => overlay(old, value),
+            None => {
+                below.insert(key, value);
+            }
+        }
+    }
+}

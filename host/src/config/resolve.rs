@@ -1,0 +1,214 @@
+//! From what all files together say to what it means: names must exist, grants
+//! must agree with each other, and what is not given has its default.
+
+use std::collections::BTreeMap;
+
+use super::layer::{Layers, Located, Mistakes};
+use super::raw::{List, RawConfig, RawGrants, RawPlugin, Setting, Value};
+use super::resolved::{Config, Grants, Limits, Origin, PluginConfig, SecretGrant, ToolBackends};
+use super::suggest::suggestion;
+use super::{limits, settings};
+
+/// The header that a secret is sent in where none is named.
+pub const HEADER: &str = "authorization";
+
+/// What stands before a secret where nothing is named.
+pub fn default_prefix(header: &str) -> &'static str {
+    if header == HEADER { "Bearer " } else { "" }
+}
+
+/// None if something is missing; what, goes to `mistakes`.
+pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Option<Config> {
+    let mut names = Names { raw, mistakes };
+    let strategy = names.defined("use.strategy", raw.choice.strategy.as_ref());
+    let extractor = names.defined("use.extractor", raw.choice.extractor.as_ref());
+    let estimator = names.defined("use.estimator", raw.choice.estimator.as_ref());
+    let tools = raw
+        .tools
+        .iter()
+        .map(|(name, tool)| {
+            let mut backend = |key, value: &Value<_>| {
+                names.defined(&format!("tools.{name}.{key}"), value.as_ref())
+            };
+            let backends = ToolBackends {
+                agent: backend("agent", &tool.agent),
+                search: backend("search", &tool.search),
+                pages: backend("pages", &tool.pages),
+                research: backend("research", &tool.research),
+            };
+            (name.clone(), backends)
+        })
+        .collect();
+    let plugins = raw
+        .plugins
+        .iter()
+        .filter_map(|(name, plugin)| {
+            Some((
+                name.clone(),
+                resolve_plugin(name, plugin, layers, mistakes)?,
+            ))
+        })
+        .collect();
+    Some(Config {
+        strategy: strategy?,
+        extractor: extractor?,
+        estimator,
+        tools,
+        plugins,
+    })
+}
+
+struct Names<'a> {
+    raw: &'a RawConfig,
+    mistakes: &'a mut Mistakes,
+}
+
+impl Names<'_> {
+    /// The plugin of that name, which must stand in [plugins].
+    fn defined(&mut self, path: &str, name: Option<&Located<String>>) -> Option<String> {
+        let name = name?;
+        if !self.raw.plugins.contains_key(&name.value) {
+            let known = self.raw.plugins.keys().map(String::as_str);
+            self.mistakes.add(
+                name.place,
+                format!(
+                    "`{path}` names the plugin `{}`, which is not defined",
+                    name.value
+                ),
+                format!(
+                    "{}; a new one is defined in [plugins.{}]",
+                    suggestion(&name.value, known, "plugins"),
+                    name.value
+                ),
+            );
+        }
+        Some(name.value.clone())
+    }
+}
+
+fn resolve_plugin(
+    name: &str,
+    raw: &RawPlugin,
+    layers: &Layers,
+    mistakes: &mut Mistakes,
+) -> Option<PluginConfig> {
+    if raw.source.is_none() && !raw.broken {
+        mistakes.add(
+            raw.place,
+            format!("the plugin `{name}` has no source"),
+            "add `source = \"builtin:NAME\"` or `source = \"path/of/component.wasm\"`",
+        );
+    }
+    let grants = resolve_grants(name, raw, mistakes);
+    let mut limits = Limits::default();
+    for (name, value) in &raw.limits {
+        if let Some(limit) = limits::find(name) {
+            (limit.set)(&mut limits, value.value);
+        }
+    }
+    let mut origins = BTreeMap::new();
+    let settings = match &raw.settings {
+        Some(located) => {
+            collect_origins(String::new(), located, layers, &mut origins);
+            match located.value.to_json() {
+                serde_json::Value::Object(map) => map,
+                _ => serde_json::Map::new(),
+            }
+        }
+        None => {
+            origins.insert(String::new(), layers.origin(raw.place));
+            serde_json::Map::new()
+        }
+    };
+    Some(PluginConfig {
+        name: name.to_owned(),
+        source: raw.source.as_ref()?.value.clone(),
+        sha256: raw.sha256.as_ref().map(|located| located.value.clone()),
+        settings,
+        grants,
+        limits,
+        origins,
+    })
+}
+
+fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Grants {
+    let RawGrants {
+        hosts,
+        commands,
+        environment,
+        directories,
+        secrets,
+        imports,
+    } = &raw.grants;
+    let hosts = values(hosts);
+    let secrets = secrets
+        .iter()
+        .filter_map(|(name, secret)| {
+            let Some(host) = &secret.host else {
+                if !raw.broken {
+                    mistakes.add(
+                        secret.place,
+                        format!("the secret `{name}` of `{plugin}` has no host, and is sent to one only"),
+                        "add `host = \"api.example.com\"`",
+                    );
+                }
+                return None;
+            };
+            if !raw.broken && !hosts.iter().any(|granted| granted.covers(&host.value)) {
+                let host_name = &host.value;
+                mistakes.add(
+                    host.place,
+                    format!("`{plugin}` may send the secret `{name}` to {host_name}, and may not reach that host"),
+                    format!("add \"{host_name}\" to `hosts` in [plugins.{plugin}.grants]"),
+                );
+            }
+            let text = |value: &Value<String>| value.as_ref().map(|located| located.value.clone());
+            let header = text(&secret.header).unwrap_or_else(|| HEADER.to_owned());
+            let prefix =
+                text(&secret.prefix).unwrap_or_else(|| default_prefix(&header).to_owned());
+            Some(SecretGrant { name: name.clone(), host: host.value.clone(), header, prefix })
+        })
+        .collect();
+    Grants {
+        hosts,
+        commands: values(commands),
+        environment: values(environment),
+        directories: values(directories),
+        secrets,
+        imports: values(imports),
+    }
+}
+
+/// Each once, in the order given.
+fn values<T: Clone + PartialEq>(list: &List<T>) -> Vec<T> {
+    let mut values: Vec<T> = Vec::new();
+    for located in list.iter().flat_map(|list| &list.value) {
+        if !values.contains(&located.value) {
+            values.push(located.value.clone());
+        }
+    }
+    values
+}
+
+fn collect_origins(
+    pointer: String,
+    located: &Located<Setting>,
+    layers: &Layers,
+    origins: &mut BTreeMap<String, Origin>,
+) {
+    match &located.value {
+        Setting::Table(table) => {
+            for (key, below) in table {
+                let pointer = format!("{pointer}/{}", settings::escape(key));
+                collect_origins(pointer, below, layers, origins);
+            }
+        }
+        Setting::Array(array) => {
+            for (index, below) in array.iter().enumerate() {
+                collect_origins(format!("{pointer}/{index}"), below, layers, origins);
+            }
+        }
+        Setting::Leaf(_) => {}
+    }
+    origins.insert(pointer, layers.origin(located.place));
+}
