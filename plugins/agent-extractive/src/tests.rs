@@ -1,0 +1,1 @@
+//! The whole way from passages to a reply.
