@@ -17,6 +17,11 @@ pub const MODEL: &str = "extractive";
 /// A word of the question counts as answered from this credit on.
 const ANSWERED: f64 = 0.5;
 const MOST_FOLLOW_UPS: usize = 3;
+/// Frequent in documents of this kind, and no help to a search.
+const NEVER_SALIENT: &[&str] = &[
+    "http", "https", "true", "false", "none", "some", "self", "string", "null", "result", "will",
+    "when",
+];
 
 /// Answers a request for findings; refuses what needs a model.
 pub fn answer(settings: &Settings, request: &Request) -> Result<Reply, Error> {
@@ -44,26 +49,40 @@ pub fn answer(settings: &Settings, request: &Request) -> Result<Reply, Error> {
 pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply {
     let mut vocabulary = Vocabulary::new();
     let question = Question::read(question, &mut vocabulary);
-    let (cuts, units) = units::collect(passages, &mut vocabulary, settings.max_finding_length);
+    let (cuts, units) = units::collect(passages, &mut vocabulary, settings);
     let weights = score::weights(&question, passages, &units, &cuts);
     let scores: Vec<Score> = units
         .iter()
         .map(|unit| score::score(&question, &weights, passages, &cuts, &units, unit))
         .collect();
-    let chosen = select::choose(settings, &weights, passages, &units, &scores);
-    let how_to = question.kind == crate::question::Kind::HowTo;
-    let stretches = quote::stretches(settings, how_to, &cuts, &units, &chosen);
-    let findings: Vec<Finding> =
-        stretches.iter().map(|stretch| quote::finding(passages, &cuts, stretch)).collect();
+    let strong = question
+        .asked
+        .iter()
+        .filter(|asked| asked.specific > 0.5)
+        .count();
+    let chosen = select::choose(settings, strong, &weights, passages, &units, &scores);
+    let stretches = quote::stretches(settings, question.kind, &cuts, &units, &chosen);
+    let findings: Vec<Finding> = stretches
+        .iter()
+        .map(|stretch| quote::finding(passages, &cuts, stretch))
+        .collect();
     let credit = credit(&question, &scores, &stretches);
     let quality = quality(&weights, &credit, &scores, &stretches, &findings);
-    let missing: Vec<usize> = (0..credit.len()).filter(|index| credit[*index] < ANSWERED).collect();
+    let missing: Vec<usize> = (0..credit.len())
+        .filter(|index| credit[*index] < ANSWERED)
+        .collect();
     let text = if findings.is_empty() {
         no_answer(&question, passages, &scores)
     } else {
         bullets(&findings)
     };
-    let work = Work { question: &question, weights: &weights, cuts: &cuts, units: &units, stretches: &stretches };
+    let work = Work {
+        question: &question,
+        weights: &weights,
+        cuts: &cuts,
+        units: &units,
+        stretches: &stretches,
+    };
     Reply {
         text,
         follow_ups: work.follow_ups(&vocabulary, &missing),
@@ -103,17 +122,30 @@ fn quality(
     findings: &[Finding],
 ) -> Quality {
     if findings.is_empty() {
-        return Quality { relevance: 0.0, coverage: 0.0, confidence: 0.0 };
+        return Quality {
+            relevance: 0.0,
+            coverage: 0.0,
+            confidence: 0.0,
+        };
     }
     let total: f64 = weights.iter().sum::<f64>().max(1e-9);
     let coverage = credit.iter().zip(weights).map(|(c, w)| c * w).sum::<f64>() / total;
     let best: Vec<f64> = stretches
         .iter()
         .take(3)
-        .map(|stretch| stretch.units.iter().map(|unit| scores[*unit].relevance).fold(0.0, f64::max))
+        .map(|stretch| {
+            stretch
+                .units
+                .iter()
+                .map(|unit| scores[*unit].relevance)
+                .fold(0.0, f64::max)
+        })
         .collect();
     let relevance = best.iter().sum::<f64>() / best.len() as f64;
-    let mut sources: Vec<&str> = findings.iter().map(|finding| finding.source.url.as_str()).collect();
+    let mut sources: Vec<&str> = findings
+        .iter()
+        .map(|finding| finding.source.url.as_str())
+        .collect();
     sources.sort_unstable();
     sources.dedup();
     // Several places that say it make it surer; one good place is worth much.
@@ -124,7 +156,11 @@ fn quality(
     };
     let confidence = (relevance * coverage).max(0.0).sqrt() * support;
     let unit = |value: f64| value.clamp(0.0, 1.0);
-    Quality { relevance: unit(relevance), coverage: unit(coverage), confidence: unit(confidence) }
+    Quality {
+        relevance: unit(relevance),
+        coverage: unit(coverage),
+        confidence: unit(confidence),
+    }
 }
 
 /// The findings as a list; a block of code stays under its sentence.
@@ -143,11 +179,22 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
         return "The question names nothing to look for.".to_owned();
     }
     let quoted = |words: &[&str]| {
-        words.iter().map(|word| format!("\u{201c}{word}\u{201d}")).collect::<Vec<_>>().join(", ")
+        words
+            .iter()
+            .map(|word| format!("\u{201c}{word}\u{201d}"))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     if passages.is_empty() {
-        let words: Vec<&str> = question.asked.iter().map(|asked| asked.word.as_str()).collect();
-        return format!("Nothing was found to answer from. Looked for: {}.", quoted(&words));
+        let words: Vec<&str> = question
+            .asked
+            .iter()
+            .map(|asked| asked.word.as_str())
+            .collect();
+        return format!(
+            "Nothing was found to answer from. Looked for: {}.",
+            quoted(&words)
+        );
     }
     let missing: Vec<&str> = question
         .asked
@@ -159,7 +206,10 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
     if missing.is_empty() {
         "The passages do not answer this: the words of the question are in them, but never together.".to_owned()
     } else {
-        format!("The passages do not answer this. Not found in them: {}.", quoted(&missing))
+        format!(
+            "The passages do not answer this. Not found in them: {}.",
+            quoted(&missing)
+        )
     }
 }
 
@@ -176,8 +226,11 @@ impl Work<'_> {
     /// Queries for what is missing, the most telling first.
     fn follow_ups(&self, vocabulary: &Vocabulary, missing: &[usize]) -> Vec<String> {
         let asked = &self.question.asked;
-        let mut missing: Vec<usize> =
-            missing.iter().copied().filter(|index| asked[*index].specific > 0.5).collect();
+        let mut missing: Vec<usize> = missing
+            .iter()
+            .copied()
+            .filter(|index| asked[*index].specific > 0.5)
+            .collect();
         if missing.is_empty() {
             return Vec::new();
         }
@@ -187,16 +240,33 @@ impl Work<'_> {
             .collect();
         known.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]).then(a.cmp(b)));
         let words = |indices: &[usize], most: usize| -> Vec<String> {
-            indices.iter().take(most).map(|index| asked[*index].word.clone()).collect()
+            indices
+                .iter()
+                .take(most)
+                .map(|index| asked[*index].word.clone())
+                .collect()
         };
         let salient = self.salient(vocabulary);
         let mut queries: Vec<Vec<String>> = Vec::new();
         queries.push([words(&missing, 4), words(&known, 2)].concat());
-        queries.push([words(&missing, 2), salient.iter().take(2).cloned().collect()].concat());
+        queries.push(
+            [
+                words(&missing, 2),
+                salient.iter().take(2).cloned().collect(),
+            ]
+            .concat(),
+        );
         if missing.len() > 1 {
             queries.push(words(&missing, 4));
         } else {
-            queries.push([words(&missing, 1), words(&known, 1), salient.into_iter().take(1).collect()].concat());
+            queries.push(
+                [
+                    words(&missing, 1),
+                    words(&known, 1),
+                    salient.into_iter().take(1).collect(),
+                ]
+                .concat(),
+            );
         }
         let mut out: Vec<String> = Vec::new();
         let mut seen: Vec<Vec<String>> = Vec::new();
@@ -216,10 +286,17 @@ impl Work<'_> {
     /// Words that the findings (or else the first passages) keep coming back to
     /// and the question does not use, as they are written there.
     fn salient(&self, vocabulary: &Vocabulary) -> Vec<String> {
-        let mut counts: Vec<(u32, usize, Option<(usize, usize)>)> = vec![(0, usize::MAX, None); vocabulary.len()];
-        let from_findings: Vec<usize> = self.stretches.iter().flat_map(|stretch| stretch.units.iter().copied()).collect();
+        let mut counts: Vec<(u32, usize, Option<(usize, usize)>)> =
+            vec![(0, usize::MAX, None); vocabulary.len()];
+        let from_findings: Vec<usize> = self
+            .stretches
+            .iter()
+            .flat_map(|stretch| stretch.units.iter().copied())
+            .collect();
         let chosen = if from_findings.is_empty() {
-            (0..self.units.len()).take_while(|unit| self.units[*unit].passage < 2).collect()
+            (0..self.units.len())
+                .take_while(|unit| self.units[*unit].passage < 2)
+                .collect()
         } else {
             from_findings
         };
@@ -227,8 +304,14 @@ impl Work<'_> {
             let unit = &self.units[number];
             for (place, word) in unit.words.iter().enumerate() {
                 let Some(term) = word.term else { continue };
-                let long_enough = word.end - word.start >= 4;
-                if !long_enough || self.question.matched(term).is_some() {
+                let text = &self.cuts[unit.passage].joined[unit.block].text[unit.range.clone()];
+                let telling = word.end - word.start >= 4
+                    && !NEVER_SALIENT
+                        .contains(&text[word.start..word.end].to_ascii_lowercase().as_str())
+                    && text[word.start..word.end]
+                        .bytes()
+                        .any(|byte| !byte.is_ascii_digit());
+                if !telling || self.question.matched(term).is_some() {
                     continue;
                 }
                 let entry = &mut counts[term as usize];

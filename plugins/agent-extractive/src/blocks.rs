@@ -35,6 +35,8 @@ pub struct Block {
     pub language: Option<Range<usize>>,
     /// Stands in a comment of a source file.
     pub comment: bool,
+    /// Code that prose shows, not the code of a source file.
+    pub shown: bool,
 }
 
 /// Cuts up a passage of the file or page that `url` names.
@@ -56,8 +58,13 @@ pub fn split(text: &str, url: &str) -> Vec<Block> {
 
 /// Reads lines of Markdown, reStructuredText or plain prose.
 pub fn prose(text: &str, lines: &[Range<usize>], comment: bool, out: &mut Vec<Block>) {
-    let mut reader = Reader { text, comment, open: None, out };
-    let mut at = skip_front_matter(text, lines);
+    let mut reader = Reader {
+        text,
+        comment,
+        open: None,
+        out,
+    };
+    let mut at = skip_front_matter(text, lines).max(skip_rest_of_fence(text, lines));
     let mut after_blank = true;
     while at < lines.len() {
         let line = &lines[at];
@@ -112,6 +119,7 @@ impl Reader<'_> {
             lines: vec![content],
             language: None,
             comment: self.comment,
+            shown: true,
         });
     }
 
@@ -202,18 +210,25 @@ impl Reader<'_> {
             }
             inner.push(lines[at - 1].clone());
         }
-        let name = trimmed[fence.length..].split([' ', ',', '{']).next().unwrap_or("");
+        let name = trimmed[fence.length..]
+            .split([' ', ',', '{'])
+            .next()
+            .unwrap_or("");
         let language = (!name.is_empty()).then(|| {
             let start = opening.end - self.text[opening.clone()].trim_start().len() + fence.length;
             start..start + name.len()
         });
-        if inner.iter().any(|line| !self.text[line.clone()].trim().is_empty()) {
+        if inner
+            .iter()
+            .any(|line| !self.text[line.clone()].trim().is_empty())
+        {
             self.out.push(Block {
                 kind: Kind::Code,
                 lines: inner,
                 whole: trim(self.text, opening.start..end),
                 language,
                 comment: self.comment,
+                shown: true,
             });
         }
         at
@@ -225,13 +240,19 @@ impl Reader<'_> {
         let mut inner = Vec::new();
         while at < lines.len() {
             let content = &self.text[lines[at].clone()];
-            if !content.trim().is_empty() && !content.starts_with("    ") && !content.starts_with('\t') {
+            if !content.trim().is_empty()
+                && !content.starts_with("    ")
+                && !content.starts_with('\t')
+            {
                 break;
             }
             inner.push(lines[at].clone());
             at += 1;
         }
-        while inner.last().is_some_and(|line| self.text[line.clone()].trim().is_empty()) {
+        while inner
+            .last()
+            .is_some_and(|line| self.text[line.clone()].trim().is_empty())
+        {
             inner.pop();
             at -= 1;
         }
@@ -242,6 +263,7 @@ impl Reader<'_> {
                 lines: inner,
                 language: None,
                 comment: self.comment,
+                shown: true,
             });
         }
         at.max(open + 1)
@@ -279,11 +301,51 @@ fn fence(trimmed: &str) -> Option<Fence> {
 }
 
 fn skip_front_matter(text: &str, lines: &[Range<usize>]) -> usize {
-    if lines.first().is_none_or(|line| text[line.clone()].trim_end() != "---") {
+    if lines
+        .first()
+        .is_none_or(|line| text[line.clone()].trim_end() != "---")
+    {
         return 0;
     }
-    let close = lines.iter().skip(1).take(60).position(|line| text[line.clone()].trim_end() == "---");
+    let close = lines
+        .iter()
+        .skip(1)
+        .take(60)
+        .position(|line| text[line.clone()].trim_end() == "---");
     close.map_or(0, |at| at + 2)
+}
+
+/// A passage may begin inside a code block. Then its first fence closes one: what
+/// stands before it is the rest of that code.
+fn skip_rest_of_fence(text: &str, lines: &[Range<usize>]) -> usize {
+    let is_fence = |line: &Range<usize>| fence(text[line.clone()].trim()).is_some();
+    if lines.iter().filter(|line| is_fence(line)).count() % 2 == 0 {
+        return 0;
+    }
+    let first = lines.iter().position(is_fence).unwrap_or(0);
+    let bare = text[lines[first].clone()]
+        .trim()
+        .bytes()
+        .all(|byte| byte == b'`' || byte == b'~');
+    let before: Vec<&str> = lines[..first]
+        .iter()
+        .map(|line| text[line.clone()].trim())
+        .filter(|line| !line.is_empty())
+        .collect();
+    let code = before
+        .iter()
+        .filter(|line| {
+            line.ends_with([';', '{', '}', '(', ')', ',', '\\'])
+                || line.starts_with(['#', '$', '}', ')', '<'])
+                || line.contains(" = ")
+                || line.contains("::")
+        })
+        .count();
+    if bare && !before.is_empty() && code * 2 > before.len() {
+        first + 1
+    } else {
+        0
+    }
 }
 
 fn heading_mark(trimmed: &str) -> Option<usize> {
@@ -301,8 +363,7 @@ fn is_rule(trimmed: &str) -> bool {
     if bytes[0] == b'|' || bytes[0] == b'+' {
         return bytes.iter().all(|byte| b"|-:=+ ".contains(byte));
     }
-    b"=-~^\"*_#+".contains(&bytes[0])
-        && bytes.iter().all(|byte| *byte == bytes[0] || *byte == b' ')
+    b"=-~^\"*_#+".contains(&bytes[0]) && bytes.iter().all(|byte| *byte == bytes[0] || *byte == b' ')
 }
 
 /// Lines that hold no words for a reader: markup, definitions of links.
@@ -338,7 +399,10 @@ fn is_noise(trimmed: &str) -> bool {
 }
 
 fn quote_mark(trimmed: &str) -> Option<usize> {
-    let length = trimmed.bytes().take_while(|byte| *byte == b'>' || *byte == b' ').count();
+    let length = trimmed
+        .bytes()
+        .take_while(|byte| *byte == b'>' || *byte == b' ')
+        .count();
     trimmed.starts_with('>').then_some(length)
 }
 
@@ -349,11 +413,20 @@ fn item_mark(trimmed: &str) -> Option<usize> {
             let mark = trimmed.len() - rest.len();
             // A task list's box belongs to the mark.
             let inner = rest.trim_start();
-            let boxed = ["[ ] ", "[x] ", "[X] "].iter().any(|b| inner.starts_with(b));
-            if boxed { trimmed.len() - inner.len() + 4 } else { mark }
+            let boxed = ["[ ] ", "[x] ", "[X] "]
+                .iter()
+                .any(|b| inner.starts_with(b));
+            if boxed {
+                trimmed.len() - inner.len() + 4
+            } else {
+                mark
+            }
         });
     }
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let numbered = (1..=3).contains(&digits)
         && matches!(bytes.get(digits), Some(b'.' | b')'))
         && matches!(bytes.get(digits + 1), Some(b' ' | b'\t'));
@@ -419,6 +492,15 @@ mod tests {
     fn badges_links_and_front_matter_are_left_out() {
         let text = "---\ntitle: x\n---\n[![build](b.svg)](ci)\n[home]: https://example.org\n<p align=\"center\">\nWords.\n";
         assert_eq!(shapes(text, "a.md"), [(Kind::Paragraph, "Words.".into())]);
+    }
+
+    #[test]
+    fn a_passage_that_begins_inside_code_is_seen_through() {
+        let text = "let a = 1;\nlet b = 2;\n```\nThen read this.\n";
+        assert_eq!(
+            shapes(text, "a.md"),
+            [(Kind::Paragraph, "Then read this.".into())]
+        );
     }
 
     #[test]

@@ -22,22 +22,23 @@ pub enum Style {
 pub fn style(url: &str) -> Option<Style> {
     let name = url.rsplit(['/', '\\']).next().unwrap_or(url);
     let name = name.split(['?', '#']).next().unwrap_or(name);
-    let extension = name.rsplit_once('.').map_or(name, |(_, extension)| extension);
-    let style = match extension.to_ascii_lowercase().as_str() {
-        "rs" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "java" | "js" | "mjs" | "cjs"
-        | "ts" | "tsx" | "jsx" | "go" | "swift" | "kt" | "kts" | "scala" | "cs" | "php" | "wit"
-        | "proto" | "zig" | "dart" | "css" | "scss" | "m" | "mm" | "groovy" | "gradle" => {
-            Style::Slashes
-        }
-        "py" | "pyi" | "sh" | "bash" | "zsh" | "fish" | "rb" | "pl" | "pm" | "r" | "jl" | "ex"
-        | "exs" | "nix" | "cmake" | "ps1" | "mk" | "makefile" | "dockerfile" | "justfile" => {
-            Style::Hashes
-        }
-        "sql" | "lua" | "hs" | "elm" | "adb" | "ads" => Style::Dashes,
-        "toml" | "yaml" | "yml" | "ini" | "cfg" | "conf" | "env" | "properties" | "json"
-        | "jsonc" | "lock" | "gitignore" => Style::Settings,
-        _ => return None,
-    };
+    let extension = name
+        .rsplit_once('.')
+        .map_or(name, |(_, extension)| extension);
+    let style =
+        match extension.to_ascii_lowercase().as_str() {
+            "rs" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "java" | "js" | "mjs"
+            | "cjs" | "ts" | "tsx" | "jsx" | "go" | "swift" | "kt" | "kts" | "scala" | "cs"
+            | "php" | "wit" | "proto" | "zig" | "dart" | "css" | "scss" | "m" | "mm" | "groovy"
+            | "gradle" => Style::Slashes,
+            "py" | "pyi" | "sh" | "bash" | "zsh" | "fish" | "rb" | "pl" | "pm" | "r" | "jl"
+            | "ex" | "exs" | "nix" | "cmake" | "ps1" | "mk" | "makefile" | "dockerfile"
+            | "justfile" => Style::Hashes,
+            "sql" | "lua" | "hs" | "elm" | "adb" | "ads" => Style::Dashes,
+            "toml" | "yaml" | "yml" | "ini" | "cfg" | "conf" | "env" | "properties" | "json"
+            | "jsonc" | "lock" | "gitignore" => Style::Settings,
+            _ => return None,
+        };
     Some(style)
 }
 
@@ -55,7 +56,10 @@ pub fn split(text: &str, lines: &[Range<usize>], style: Style, out: &mut Vec<Blo
             if content.contains(end) {
                 inside = None;
             }
-            comment.push(body_of_comment(text, range.start..range.start + body.unwrap_or(content).len()));
+            comment.push(body_of_comment(
+                text,
+                range.start..range.start + body.unwrap_or(content).len(),
+            ));
             continue;
         }
         if let Some((mark, end)) = opening(content, style) {
@@ -97,7 +101,14 @@ fn opening(content: &str, style: Style) -> Option<(usize, &'static str)> {
     let (marks, end): (&[&str], _) = match style {
         Style::Slashes => (&["/**", "/*!", "/*"], "*/"),
         Style::Hashes => (&["\"\"\"", "r\"\"\"", "'''"], "\"\"\""),
-        Style::Dashes => (&["--[[", "{-"], if content.starts_with("{-") { "-}" } else { "]]" }),
+        Style::Dashes => (
+            &["--[[", "{-"],
+            if content.starts_with("{-") {
+                "-}"
+            } else {
+                "]]"
+            },
+        ),
         Style::Settings => return None,
     };
     let mark = marks.iter().find(|mark| content.starts_with(**mark))?;
@@ -114,7 +125,10 @@ fn line_mark(content: &str, style: Style) -> Option<usize> {
     if content.starts_with("#!") {
         return Some(content.len());
     }
-    marks.iter().find(|mark| content.starts_with(**mark)).map(|mark| mark.len())
+    marks
+        .iter()
+        .find(|mark| content.starts_with(**mark))
+        .map(|mark| mark.len())
 }
 
 /// Drops the `*` that many write before each line of a long comment.
@@ -127,17 +141,40 @@ fn body_of_comment(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// Turns a run of code lines into a declaration and the rest, or into entries.
 fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut Vec<Block>) {
-    let lines = std::mem::take(code);
+    let mut lines = std::mem::take(code);
+    let documented = out
+        .last()
+        .is_some_and(|block| block.comment && block.kind != Kind::Code);
     let mut push = |kind, lines: Vec<Range<usize>>| {
-        let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
+        let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+            return;
+        };
         let whole = trim(text, first.start..last.end);
-        out.push(Block { kind, lines, whole, language: None, comment: false });
+        out.push(Block {
+            kind,
+            lines,
+            whole,
+            language: None,
+            comment: false,
+            shown: false,
+        });
     };
     if style == Style::Settings {
         for line in lines {
             push(Kind::Entry, vec![trim(text, line)]);
         }
         return;
+    }
+    // The line under a comment, such as a field, is what the comment speaks of.
+    if documented
+        && let Some(first) = lines.first()
+        && !is_declaration(text[first.clone()].trim())
+        && !text[first.clone()]
+            .trim_start()
+            .starts_with(['#', '@', '}'])
+    {
+        let first = lines.remove(0);
+        push(Kind::Entry, vec![trim(text, first)]);
     }
     let mut rest = Vec::new();
     let mut at = 0;
@@ -154,10 +191,16 @@ fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut 
         }
         push(Kind::Code, std::mem::take(&mut rest));
         let mut end = at;
-        while end + 1 < lines.len() && end < at + 8 && !ends_declaration(text[lines[end].clone()].trim()) {
+        while end + 1 < lines.len()
+            && end < at + 8
+            && !ends_declaration(text[lines[end].clone()].trim())
+        {
             end += 1;
         }
-        let signature: Vec<_> = lines[at..=end].iter().map(|line| trim(text, line.clone())).collect();
+        let signature: Vec<_> = lines[at..=end]
+            .iter()
+            .map(|line| trim(text, line.clone()))
+            .collect();
         push(Kind::Signature, signature);
         at = end + 1;
     }
@@ -168,16 +211,24 @@ fn ends_declaration(content: &str) -> bool {
     content.ends_with(['{', ';', ':', '}']) && !content.ends_with("::")
 }
 
+/// A keyword that declares, first in the line or after words that qualify it.
 fn is_declaration(content: &str) -> bool {
-    let mut words = content.split(|character: char| !character.is_alphanumeric() && character != '_');
-    words.by_ref().take(4).any(|word| {
-        matches!(
-            word,
-            "fn" | "struct" | "enum" | "trait" | "impl" | "type" | "const" | "static" | "mod" | "class"
-                | "def" | "function" | "interface" | "func" | "record" | "variant" | "world"
-                | "resource" | "macro_rules" | "CREATE" | "message" | "service"
-        )
-    }) && !content.starts_with(['"', '\'', '*', '.'])
+    if content.starts_with(['"', '\'', '*', '.']) {
+        return false;
+    }
+    let words = content.split(|character: char| !character.is_alphanumeric() && character != '_');
+    for word in words.filter(|word| !word.is_empty()).take(5) {
+        match word {
+            "fn" | "struct" | "enum" | "trait" | "impl" | "type" | "mod" | "class" | "def"
+            | "function" | "interface" | "func" | "record" | "variant" | "world" | "resource"
+            | "macro_rules" | "const" | "static" | "CREATE" => return true,
+            "pub" | "crate" | "super" | "export" | "default" | "async" | "unsafe" | "extern"
+            | "public" | "private" | "protected" | "final" | "abstract" | "inline" | "C"
+            | "local" => {}
+            _ => break,
+        }
+    }
+    content.contains(": func(")
 }
 
 #[cfg(test)]
@@ -204,7 +255,10 @@ mod tests {
                 (Kind::Paragraph, "Opens the file.".into()),
                 (Kind::Heading, "Errors".into()),
                 (Kind::Paragraph, "When it is gone.".into()),
-                (Kind::Signature, "pub fn open(/path: &str,/) -> File {".into()),
+                (
+                    Kind::Signature,
+                    "pub fn open(/path: &str,/) -> File {".into()
+                ),
                 (Kind::Code, "    todo()/}".into()),
             ]
         );
@@ -219,7 +273,7 @@ mod tests {
                 (Kind::Signature, "def open(path):".into()),
                 (Kind::Paragraph, "Opens the file.".into()),
                 (Kind::Paragraph, "Twice if need be.".into()),
-                (Kind::Code, "    return 1".into()),
+                (Kind::Entry, "return 1".into()),
             ]
         );
     }

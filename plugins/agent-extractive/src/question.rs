@@ -46,7 +46,7 @@ pub struct Question {
 
 /// More words than this and the question is a text; its beginning says most.
 const MOST_WORDS: usize = 32;
-const LIKE_MEANING: f64 = 0.7;
+const LIKE_MEANING: f64 = 0.6;
 const WEAK: f64 = 0.35;
 
 impl Question {
@@ -65,14 +65,21 @@ impl Question {
                 continue;
             }
             let written = &text[word.start..word.end];
-            asked.push(Asked { term, word: written.to_owned(), specific: specific(written, word.start) });
+            asked.push(Asked {
+                term,
+                word: written.to_owned(),
+                specific: specific(written, word.start),
+            });
             if asked.len() == MOST_WORDS {
                 break;
             }
         }
         let mut matches = HashMap::default();
         for group in LIKE {
-            let terms: Vec<_> = group.iter().filter_map(|word| vocabulary.term(word)).collect();
+            let terms: Vec<_> = group
+                .iter()
+                .filter_map(|word| vocabulary.term(word))
+                .collect();
             for (index, word) in asked.iter().enumerate() {
                 if terms.contains(&word.term) {
                     for term in &terms {
@@ -84,7 +91,11 @@ impl Question {
         for (index, word) in asked.iter().enumerate() {
             matches.insert(word.term, (index, 1.0));
         }
-        Self { kind: kind(text), asked, matches }
+        Self {
+            kind: kind(text),
+            asked,
+            matches,
+        }
     }
 
     /// Which asked word a term speaks of, and how well.
@@ -129,13 +140,16 @@ fn kind(text: &str) -> Kind {
         .collect();
     // The question word may stand later: "in the store, how many …".
     let ask = words.iter().position(|word| {
-        matches!(*word, "how" | "what" | "why" | "when" | "who" | "whose" | "where" | "which" | "what's")
+        matches!(
+            *word,
+            "how" | "what" | "why" | "when" | "who" | "whose" | "where" | "which" | "what's"
+        )
     });
     let Some(at) = ask.filter(|at| *at < 12) else {
         return match words.first().copied() {
             Some(
-                "is" | "are" | "does" | "do" | "can" | "should" | "must" | "may" | "will" | "did" | "has"
-                | "have" | "could",
+                "is" | "are" | "does" | "do" | "can" | "should" | "must" | "may" | "will" | "did"
+                | "has" | "have" | "could",
             ) => Kind::YesNo,
             Some("define" | "explain" | "describe") => Kind::Definition,
             Some("list" | "name") => Kind::Several,
@@ -148,8 +162,8 @@ fn kind(text: &str) -> Kind {
     let third = words.get(at + 2).copied().unwrap_or("");
     match words[at] {
         "how" => match next {
-            "many" | "much" | "long" | "large" | "big" | "often" | "fast" | "old" | "deep" | "far" | "high"
-            | "small" => Kind::Quantity,
+            "many" | "much" | "long" | "large" | "big" | "often" | "fast" | "old" | "deep"
+            | "far" | "high" | "small" => Kind::Quantity,
             "do" | "can" | "to" | "should" | "would" => Kind::HowTo,
             _ => Kind::Plain,
         },
@@ -162,7 +176,10 @@ fn kind(text: &str) -> Kind {
         _ => match (next, third) {
             ("is" | "are", "the")
                 if words.iter().any(|word| {
-                    matches!(*word, "default" | "maximum" | "minimum" | "limit" | "size" | "number" | "version")
+                    matches!(
+                        *word,
+                        "default" | "maximum" | "minimum" | "limit" | "size" | "number" | "version"
+                    )
                 }) =>
             {
                 Kind::Quantity
@@ -186,13 +203,22 @@ const WEAK_WORDS: &[&str] = &[
     "say", "says", "project", "long", "number", "year", "date", "go", "goes", "take", "takes", "come", "first",
     "last", "two", "main", "own", "new", "still", "able", "want", "wants", "try", "tries", "find", "found",
     "keep", "put", "place", "point", "part", "someone", "something", "anything", "two", "three", "types",
-    "type", "sort", "file", "code", "name", "allow", "allows", "provide", "provides", "there", "available",
+    "type", "sort", "file", "code", "name", "allow", "allows", "provide", "provides", "there", "available", "offer", "offers", "include",
+    "includes",
 ];
 
 /// Words that documents use for one another.
 const LIKE: &[&[&str]] = &[
     &["install", "setup", "installation"],
-    &["configure", "settings", "setting", "option", "options", "customize", "set"],
+    &[
+        "configure",
+        "settings",
+        "setting",
+        "option",
+        "options",
+        "customize",
+        "set",
+    ],
     &["remove", "delete", "uninstall", "drop", "erase"],
     &["create", "generate", "build", "construct", "new"],
     &["run", "start", "launch", "execute", "invoke"],
@@ -200,10 +226,26 @@ const LIKE: &[&[&str]] = &[
     &["error", "failure", "fail", "panic", "exception"],
     &["limit", "maximum", "max", "cap", "bound", "most"],
     &["minimum", "min", "least"],
-    &["fast", "speed", "performance", "quick", "slow", "throughput"],
-    &["forbid", "refuse", "deny", "reject", "disallow", "prohibit", "block", "ban"],
+    &[
+        "fast",
+        "speed",
+        "performance",
+        "quick",
+        "slow",
+        "throughput",
+    ],
+    &[
+        "forbid", "refuse", "deny", "reject", "disallow", "prohibit", "block", "ban",
+    ],
     &["permit", "allow", "grant", "permission"],
-    &["need", "require", "requirement", "must", "necessary", "prerequisite"],
+    &[
+        "need",
+        "require",
+        "requirement",
+        "must",
+        "necessary",
+        "prerequisite",
+    ],
     &["change", "modify", "alter", "edit", "update"],
     &["show", "display", "print", "render"],
     &["save", "store", "persist", "keep", "write"],
@@ -231,6 +273,7 @@ const LIKE: &[&[&str]] = &[
     &["wait", "block", "sleep", "delay", "timeout"],
     &["check", "verify", "validate", "test"],
     &["big", "large", "size"],
+    &["round", "iteration", "loop"],
 ];
 
 #[cfg(test)]
@@ -239,7 +282,10 @@ mod tests {
 
     fn read(text: &str) -> (Kind, Vec<String>) {
         let question = Question::read(text, &mut Vocabulary::new());
-        (question.kind, question.asked.into_iter().map(|asked| asked.word).collect())
+        (
+            question.kind,
+            question.asked.into_iter().map(|asked| asked.word).collect(),
+        )
     }
 
     #[test]
@@ -263,7 +309,10 @@ mod tests {
 
     #[test]
     fn only_telling_words_are_asked() {
-        assert_eq!(read("How do I set max_cost_usd for the Gemini backend?").1, ["set", "max_cost_usd", "Gemini", "backend"]);
+        assert_eq!(
+            read("How do I set max_cost_usd for the Gemini backend?").1,
+            ["set", "max_cost_usd", "Gemini", "backend"]
+        );
         assert!(read("what is it?").1.is_empty());
     }
 

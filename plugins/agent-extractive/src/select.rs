@@ -17,23 +17,34 @@ const SAME: f64 = 0.72;
 const NEW_GROUND: f64 = 0.25;
 const SAME_SOURCE: f64 = 0.04;
 
-/// Which units answer, best first.
+/// A question of few words must be met in most of them; one of many words is
+/// seldom met in all. 1 for a long question, nearly 2 for a single word.
+fn stricter(strong: usize) -> f64 {
+    1.0 + 0.8 / strong.max(1) as f64
+}
+
+/// Which units answer, best first; `strong` is how many telling words are asked.
 pub fn choose(
     settings: &Settings,
+    strong: usize,
     weights: &[f64],
     passages: &[Passage],
     units: &[Unit],
     scores: &[Score],
 ) -> Vec<usize> {
+    let needed = settings.min_relevance * stricter(strong);
     let mut candidates: Vec<usize> = (0..units.len())
-        .filter(|unit| scores[*unit].relevance >= settings.min_relevance)
+        .filter(|unit| scores[*unit].relevance >= needed)
         .collect();
     // Equal scores keep the order of the passages: the same input, the same answer.
     candidates.sort_by(|a, b| scores[*b].score.total_cmp(&scores[*a].score).then(a.cmp(b)));
     candidates.truncate(MOST_CANDIDATES);
-    let Some(&top) = candidates.first() else { return Vec::new() };
+    let Some(&top) = candidates.first() else {
+        return Vec::new();
+    };
     let floor = scores[top].score * settings.relative_relevance;
-    candidates.retain(|unit| scores[*unit].score >= floor);
+    let relevant = scores[top].relevance * settings.relative_relevance;
+    candidates.retain(|unit| scores[*unit].score >= floor && scores[*unit].relevance >= relevant);
     let sets: Vec<Vec<Term>> = candidates.iter().map(|unit| terms(&units[*unit])).collect();
     let total: f64 = weights.iter().sum::<f64>().max(1e-9);
     let mut covered = vec![0.0_f64; weights.len()];
@@ -112,5 +123,9 @@ fn overlap(a: &[Term], b: &[Term]) -> f64 {
         }
     }
     let smaller = a.len().min(b.len());
-    if smaller == 0 { 0.0 } else { f64::from(shared) / smaller as f64 }
+    if smaller == 0 {
+        0.0
+    } else {
+        f64::from(shared) / smaller as f64
+    }
 }

@@ -20,8 +20,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_findings: 6,
-            min_relevance: 0.35,
-            relative_relevance: 0.6,
+            min_relevance: 0.38,
+            relative_relevance: 0.65,
             diversity: 0.45,
             max_per_source: 3,
             max_finding_length: 480,
@@ -42,12 +42,12 @@ pub const SCHEMA: &str = r#"{
       "type": "integer", "minimum": 1, "maximum": 50, "default": 6
     },
     "min_relevance": {
-      "description": "How much of the question, weighted by how telling its words are, a sentence must speak of to count as an answer. When no sentence reaches it, the agent says that the passages do not answer.",
-      "type": "number", "minimum": 0.05, "maximum": 1, "default": 0.35
+      "description": "How much of the question, weighted by how telling its words are, a sentence must speak of to count as an answer to a long question; a question of few words asks for up to twice as much. When no sentence reaches it, the agent says that the passages do not answer.",
+      "type": "number", "minimum": 0.05, "maximum": 1, "default": 0.38
     },
     "relative_relevance": {
-      "description": "A further finding must score at least this share of the best one.",
-      "type": "number", "minimum": 0, "maximum": 1, "default": 0.6
+      "description": "A further finding must be at least this good, as a share of the best one.",
+      "type": "number", "minimum": 0, "maximum": 1, "default": 0.65
     },
     "diversity": {
       "description": "How much it counts against a sentence that it repeats what was already chosen.",
@@ -95,7 +95,7 @@ pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
         parsed.min_relevance > 0.0 && parsed.min_relevance <= 1.0,
         "/min_relevance",
         "the relevance a finding needs must be above 0 and at most 1",
-        "0.35 is the default; a larger value gives fewer, surer findings",
+        "0.38 is the default; a larger value gives fewer, surer findings",
     );
     check(
         parsed.max_findings > 0,
@@ -109,7 +109,11 @@ pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
         "no source could ever give a finding",
         "use 1 or more",
     );
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
 }
 
 #[cfg(test)]
@@ -121,7 +125,10 @@ mod tests {
         let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let mut defaults = serde_json::Map::new();
         for (name, property) in schema["properties"].as_object().unwrap() {
-            assert!(property["description"].is_string(), "{name} has no description");
+            assert!(
+                property["description"].is_string(),
+                "{name} has no description"
+            );
             defaults.insert(name.clone(), property["default"].clone());
         }
         let from_schema: Settings =

@@ -7,6 +7,7 @@ use bathysphere_sdk::types::Passage;
 
 use crate::blocks::{self, Block, Kind};
 use crate::sentences::{self, Joined};
+use crate::settings::Settings;
 use crate::words::{Term, Vocabulary, Word};
 
 /// Something that could be quoted.
@@ -33,19 +34,24 @@ pub struct Cut {
     /// For each block, the terms of what it belongs to: the heading above it in
     /// the passage, a list's lead, a declaration below a comment.
     pub above: Vec<Vec<Term>>,
+    /// For each comment, the terms of the short declaration right below it.
+    pub below: Vec<Option<Vec<Term>>>,
 }
 
 /// A list item this short is quoted whole.
 const SHORT_ITEM: usize = 300;
 /// Larger pieces of code are never an answer by themselves.
 const LARGEST_CODE: usize = 700;
+/// A longer declaration hides the sentence it is meant to explain.
+pub const LONGEST_SIGNATURE: usize = 160;
 
 /// Cuts all passages up.
 pub fn collect(
     passages: &[Passage],
     vocabulary: &mut Vocabulary,
-    longest: usize,
+    settings: &Settings,
 ) -> (Vec<Cut>, Vec<Unit>) {
+    let longest = settings.max_finding_length;
     let mut cuts = Vec::with_capacity(passages.len());
     let mut units = Vec::new();
     for (number, passage) in passages.iter().enumerate() {
@@ -62,8 +68,16 @@ pub fn collect(
             let text = &joined[index].text;
             let ranges = match block.kind {
                 Kind::Heading => continue,
-                Kind::Code | Kind::Signature if text.len() > LARGEST_CODE => continue,
-                Kind::Code | Kind::Signature | Kind::Entry | Kind::Row => vec![0..text.len().min(floor(text, longest * 2))],
+                Kind::Code if settings.attach_code_lines == 0 => continue,
+                Kind::Code | Kind::Signature
+                    if text.len() > LARGEST_CODE
+                        || block.lines.len() > settings.attach_code_lines.max(1) =>
+                {
+                    continue;
+                }
+                Kind::Code | Kind::Signature | Kind::Entry | Kind::Row => {
+                    vec![0..text.len().min(floor(text, longest * 2))]
+                }
                 Kind::Item if text.len() <= SHORT_ITEM => vec![0..text.len()],
                 Kind::Item | Kind::Paragraph => sentences::split(text, longest),
             };
@@ -72,15 +86,41 @@ pub fn collect(
                 let words = vocabulary.words(&text[range.clone()]);
                 let previous = (position > 0).then(|| units.len() - 1);
                 let last = position + 1 == count;
-                units.push(Unit { passage: number, block: index, range, words, previous, last });
+                units.push(Unit {
+                    passage: number,
+                    block: index,
+                    range,
+                    words,
+                    previous,
+                    last,
+                });
             }
         }
         let mut around = terms(&passage.source.title, vocabulary);
         around.extend(terms(&passage.source.url, vocabulary));
-        if let Some(heading) = passage.source.location.as_ref().and_then(|place| place.heading.as_ref()) {
+        if let Some(heading) = passage
+            .source
+            .location
+            .as_ref()
+            .and_then(|place| place.heading.as_ref())
+        {
             around.extend(terms(heading, vocabulary));
         }
-        cuts.push(Cut { blocks, joined, around, above });
+        let below = (0..blocks.len())
+            .map(|index| {
+                let next = blocks.get(index + 1)?;
+                let declares = matches!(next.kind, Kind::Signature | Kind::Entry);
+                (blocks[index].comment && declares && next.whole.len() <= LONGEST_SIGNATURE)
+                    .then(|| terms(&joined[index + 1].text, vocabulary))
+            })
+            .collect();
+        cuts.push(Cut {
+            blocks,
+            joined,
+            around,
+            above,
+            below,
+        });
     }
     (cuts, units)
 }
@@ -99,7 +139,11 @@ fn floor(text: &str, at: usize) -> usize {
 
 fn terms(text: &str, vocabulary: &mut Vocabulary) -> Vec<Term> {
     let text = &text[..floor(text, 400)];
-    vocabulary.words(text).into_iter().filter_map(|word| word.term).collect()
+    vocabulary
+        .words(text)
+        .into_iter()
+        .filter_map(|word| word.term)
+        .collect()
 }
 
 fn context(blocks: &[Block], joined: &[Joined], vocabulary: &mut Vocabulary) -> Vec<Vec<Term>> {
@@ -115,7 +159,9 @@ fn context(blocks: &[Block], joined: &[Joined], vocabulary: &mut Vocabulary) -> 
                 lead.clear();
                 if text.ends_with(':') {
                     let tail = text.len().saturating_sub(200);
-                    let tail = (tail..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+                    let tail = (tail..text.len())
+                        .find(|at| text.is_char_boundary(*at))
+                        .unwrap_or(0);
                     lead = terms(&text[tail..], vocabulary);
                 }
                 // A comment speaks of the declaration right below it.
