@@ -1,0 +1,377 @@
+//! The whole way from passages to a reply.
+
+use bathysphere_sdk::agent::{Purpose, Request};
+use bathysphere_sdk::types::{ErrorKind, Location, Passage, Source};
+
+use crate::{Settings, answer, find};
+
+fn passage(url: &str, line: u32, heading: &str, text: &str, score: f64) -> Passage {
+    let lines = text.lines().count().max(1) as u32;
+    Passage {
+        source: Source {
+            url: url.into(),
+            title: url.into(),
+            location: Some(Location {
+                start_line: line,
+                end_line: line + lines - 1,
+                heading: Some(heading.into()),
+            }),
+            published: None,
+            extra: Vec::new(),
+        },
+        text: text.into(),
+        score,
+    }
+}
+
+fn handbook() -> Vec<Passage> {
+    vec![
+        passage(
+            "docs/ballast.md",
+            10,
+            "Ballast",
+            "## Ballast\n\nThe ballast tank is the part that lets the sphere sink and rise. It holds\n1200 litres of sea water.\n\nTo blow the ballast tank, run:\n\n```sh\nsphere blow --tank main\n```\n",
+            9.0,
+        ),
+        passage(
+            "docs/hull.md",
+            1,
+            "Hull",
+            "The hull is cast steel. See the [yard](https://yard.example) for drawings.\nThe hatch is sealed from outside because the pressure would press it open\notherwise. The hull was cast in 1929 by Otis Barton.\n",
+            7.0,
+        ),
+        passage(
+            "docs/copy.md",
+            1,
+            "",
+            "The ballast tank is the part that lets the sphere sink and rise.\n",
+            5.0,
+        ),
+        passage(
+            "src/lamp.rs",
+            40,
+            "",
+            "/// Turns the lamp on for at most `seconds`.\npub fn light(seconds: u32) -> Lamp {\n    todo\n}\n",
+            3.0,
+        ),
+    ]
+}
+
+fn ask(question: &str) -> bathysphere_sdk::agent::Reply {
+    find(&Settings::default(), question, &handbook())
+}
+
+#[test]
+fn a_definition_is_found_once_with_its_lines() {
+    let reply = ask("What is a ballast tank?");
+    let first = &reply.findings[0];
+    assert_eq!(
+        first.quote,
+        "The ballast tank is the part that lets the sphere sink and rise."
+    );
+    assert_eq!(first.source.location.as_ref().unwrap().start_line, 12);
+    assert_eq!(first.source.location.as_ref().unwrap().end_line, 12);
+    assert_eq!(
+        first.source.location.as_ref().unwrap().heading.as_deref(),
+        Some("Ballast")
+    );
+    let copies = reply
+        .findings
+        .iter()
+        .filter(|finding| finding.quote.contains("sink and rise"))
+        .count();
+    assert_eq!(copies, 1, "the copy in another file adds nothing");
+    assert!(reply.quality.unwrap().coverage > 0.9);
+    assert!(reply.follow_ups.is_empty());
+    assert_eq!(reply.model.as_deref(), Some("extractive"));
+    assert!(reply.text.starts_with("- The ballast tank is"));
+}
+
+#[test]
+fn a_number_is_found_with_the_sentence_it_leans_on() {
+    let reply = ask("How many litres does the ballast tank hold?");
+    let first = &reply.findings[0];
+    assert!(
+        first.quote.ends_with("It holds\n1200 litres of sea water."),
+        "{}",
+        first.quote
+    );
+    assert!(
+        first.text.ends_with("It holds 1200 litres of sea water."),
+        "{}",
+        first.text
+    );
+    let place = first.source.location.as_ref().unwrap();
+    assert_eq!((place.start_line, place.end_line), (12, 13));
+}
+
+#[test]
+fn a_command_comes_with_the_sentence_that_leads_to_it() {
+    let reply = ask("How do I blow the ballast tank?");
+    let first = &reply.findings[0];
+    assert_eq!(
+        first.text,
+        "To blow the ballast tank, run: `sphere blow --tank main`"
+    );
+    let place = first.source.location.as_ref().unwrap();
+    assert_eq!((place.start_line, place.end_line), (15, 19));
+}
+
+#[test]
+fn reasons_dates_and_names_are_preferred() {
+    assert!(
+        ask("Why is the hatch sealed from outside?").findings[0]
+            .quote
+            .contains("because")
+    );
+    assert!(
+        ask("When was the hull cast?").findings[0]
+            .quote
+            .contains("1929")
+    );
+    assert!(
+        ask("Who cast the hull?").findings[0]
+            .quote
+            .contains("Otis Barton")
+    );
+}
+
+#[test]
+fn documentation_in_code_comes_with_its_declaration() {
+    let first = &ask("How long may the lamp be on?").findings[0];
+    assert_eq!(
+        first.text,
+        "Turns the lamp on for at most `seconds`. — `pub fn light(seconds: u32) -> Lamp`"
+    );
+    assert_eq!(first.source.location.as_ref().unwrap().end_line, 41);
+}
+
+#[test]
+fn without_an_answer_it_says_so_and_names_what_is_missing() {
+    let reply = ask("What does a ticket to Bermuda cost?");
+    assert!(reply.findings.is_empty(), "{:?}", reply.findings);
+    assert!(reply.text.contains("do not answer"), "{}", reply.text);
+    assert!(
+        reply.text.contains("Bermuda") && reply.text.contains("ticket"),
+        "{}",
+        reply.text
+    );
+    assert!(reply.quality.unwrap().relevance < 0.01);
+    assert!(
+        reply
+            .follow_ups
+            .iter()
+            .any(|query| query.contains("Bermuda"))
+    );
+    let nothing = find(&Settings::default(), "Where is the hatch?", &[]);
+    assert!(nothing.findings.is_empty() && nothing.text.contains("hatch"));
+}
+
+#[test]
+fn what_is_still_missing_is_asked_next() {
+    let reply = ask("How heavy is the ballast tank of the sphere when flooded with mercury?");
+    assert!(reply.follow_ups.len() <= 3);
+    assert!(
+        reply.follow_ups[0].contains("mercury"),
+        "{:?}",
+        reply.follow_ups
+    );
+    assert!(reply.quality.unwrap().coverage < 0.8);
+}
+
+#[test]
+fn a_prompt_is_refused_with_a_hint() {
+    for purpose in [
+        Purpose::Answer,
+        Purpose::Correct,
+        Purpose::Other("sing".into()),
+    ] {
+        let request = Request {
+            purpose,
+            prompt: "You are …".into(),
+            question: "hull".into(),
+            passages: handbook(),
+            schema: None,
+            model: None,
+            files: Vec::new(),
+            extra: Vec::new(),
+        };
+        let error = answer(&Settings::default(), &request).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidInput);
+        assert!(error.hint.unwrap().contains("plugins.toml"));
+    }
+}
+
+#[test]
+fn settings_are_obeyed() {
+    let one = Settings {
+        max_findings: 1,
+        ..Settings::default()
+    };
+    assert_eq!(find(&one, "ballast tank", &handbook()).findings.len(), 1);
+    let strict = Settings {
+        min_relevance: 1.0,
+        ..Settings::default()
+    };
+    assert!(
+        find(&strict, "hull steel drawings mercury", &handbook())
+            .findings
+            .is_empty()
+    );
+    let bare = Settings {
+        attach_code_lines: 0,
+        ..Settings::default()
+    };
+    let reply = find(&bare, "How do I blow the ballast tank?", &handbook());
+    assert!(!reply.findings[0].quote.contains("```"));
+}
+
+/// A small generator with a fixed seed: the same inputs every time.
+struct Seeded(u64);
+
+impl Seeded {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below as u64) as usize
+    }
+}
+
+const PIECES: &[&str] = &[
+    "ballast",
+    "tank",
+    "The hull is",
+    " ",
+    "\n",
+    "\r\n",
+    "\r",
+    "\0",
+    ". ",
+    "? ",
+    "``",
+    "```",
+    "`",
+    "~~~",
+    "- ",
+    "1. ",
+    "| a | b |",
+    "|---|",
+    "# ",
+    "===",
+    "    ",
+    "\t",
+    "> ",
+    "[",
+    "](",
+    ")",
+    "<b>",
+    "<!--",
+    "*",
+    "_",
+    "__",
+    ":",
+    "::",
+    ".. note::",
+    "///",
+    "/*",
+    "*/",
+    "\"\"\"",
+    "שלום",
+    "مرحبا؟",
+    "🙂",
+    "👩‍🚀",
+    "é",
+    "。",
+    "深海",
+    "…",
+    "https://a.example/b.c?d",
+    "1.95",
+    "e.g.",
+    "fn tank() {",
+    "}",
+    "---",
+    "{#id}",
+    "&amp;",
+    ":ref:`",
+    "\\",
+    "\u{202e}",
+    "\u{feff}",
+    "It ",
+    "So ",
+    "0",
+    ";",
+    "max_tank_depth",
+    "maxTank",
+];
+
+#[test]
+fn hostile_passages_never_panic_and_quotes_are_always_verbatim() {
+    let mut seeded = Seeded(0x5eed_1929);
+    let settings = Settings {
+        min_relevance: 0.05,
+        attach_code_lines: 3,
+        ..Settings::default()
+    };
+    for _ in 0..1500 {
+        let mut passages = Vec::new();
+        for number in 0..1 + seeded.next(4) {
+            let length = seeded.next(60);
+            let text: String = (0..length)
+                .map(|_| PIECES[seeded.next(PIECES.len())])
+                .collect();
+            let url = ["a.md", "b.rs", "c.py", "d.toml", "e", "f.lua"][seeded.next(6)];
+            passages.push(passage(
+                url,
+                5,
+                "Tank",
+                &text,
+                [f64::NAN, 0.0, 1.0, -1.0][number % 4],
+            ));
+        }
+        let question: String = (0..seeded.next(8))
+            .map(|_| PIECES[seeded.next(PIECES.len())])
+            .collect();
+        let question = format!("ballast {question}");
+        let reply = find(&settings, &question, &passages);
+        assert_eq!(reply, find(&settings, &question, &passages));
+        for finding in &reply.findings {
+            let place = finding.source.location.as_ref().unwrap();
+            let fits = passages.iter().any(|passage| {
+                let lines: Vec<&str> = passage.text.split('\n').collect();
+                let (from, to) = (place.start_line as usize - 5, place.end_line as usize - 5);
+                passage.source.url == finding.source.url
+                    && to < lines.len()
+                    && lines[from..=to].join("\n").contains(&finding.quote)
+            });
+            assert!(fits, "{finding:?} in {passages:?}");
+        }
+        let quality = reply.quality.unwrap();
+        for figure in [quality.relevance, quality.coverage, quality.confidence] {
+            assert!((0.0..=1.0).contains(&figure), "{quality:?}");
+        }
+    }
+}
+
+#[test]
+fn large_and_shapeless_passages_stay_linear() {
+    for piece in [
+        "ballast ", "[", "`", "*", "<", "|", ". ", "!", "\n", ":`", "_a", "&", "(", "é", "```\n",
+        "> ",
+    ] {
+        let text = piece.repeat(1_000_000 / piece.len());
+        let reply = find(
+            &Settings::default(),
+            "ballast tank",
+            &[passage("a.md", 1, "", &text, 1.0)],
+        );
+        assert!(reply.findings.len() <= 6);
+    }
+    let question = "why ballast? ".repeat(80_000);
+    assert!(
+        find(&Settings::default(), &question, &handbook())
+            .findings
+            .len()
+            <= 6
+    );
+}

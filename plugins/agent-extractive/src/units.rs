@@ -1,0 +1,185 @@
+//! The candidates for an answer: sentences, list items, table rows, pieces of
+//! code, each with what stands around it.
+
+use std::ops::Range;
+
+use bathysphere_sdk::types::Passage;
+
+use crate::blocks::{self, Block, Kind};
+use crate::sentences::{self, Joined};
+use crate::settings::Settings;
+use crate::words::{Term, Vocabulary, Word};
+
+/// Something that could be quoted.
+#[derive(Debug)]
+pub struct Unit {
+    pub passage: usize,
+    pub block: usize,
+    /// In the block's joined text.
+    pub range: Range<usize>,
+    pub words: Vec<Word>,
+    /// The unit before it in the same block.
+    pub previous: Option<usize>,
+    /// The last of its block.
+    pub last: bool,
+}
+
+/// A passage cut up.
+#[derive(Debug)]
+pub struct Cut {
+    pub blocks: Vec<Block>,
+    pub joined: Vec<Joined>,
+    /// Terms of title, path and heading.
+    pub around: Vec<Term>,
+    /// For each block, the terms of what it belongs to: the heading above it in
+    /// the passage, a list's lead, a declaration below a comment.
+    pub above: Vec<Vec<Term>>,
+    /// For each comment, the terms of the short declaration right below it.
+    pub below: Vec<Option<Vec<Term>>>,
+}
+
+/// A list item this short is quoted whole.
+const SHORT_ITEM: usize = 300;
+/// Larger pieces of code are never an answer by themselves.
+const LARGEST_CODE: usize = 700;
+/// A longer declaration hides the sentence it is meant to explain.
+pub const LONGEST_SIGNATURE: usize = 160;
+
+/// Cuts all passages up.
+pub fn collect(
+    passages: &[Passage],
+    vocabulary: &mut Vocabulary,
+    settings: &Settings,
+) -> (Vec<Cut>, Vec<Unit>) {
+    let longest = settings.max_finding_length;
+    let mut cuts = Vec::with_capacity(passages.len());
+    let mut units = Vec::new();
+    for (number, passage) in passages.iter().enumerate() {
+        let blocks = blocks::split(&passage.text, &passage.source.url);
+        let joined: Vec<_> = blocks
+            .iter()
+            .map(|block| {
+                let separator = if is_code(block.kind) { '\n' } else { ' ' };
+                Joined::new(&passage.text, block, separator)
+            })
+            .collect();
+        let above = context(&blocks, &joined, vocabulary);
+        for (index, block) in blocks.iter().enumerate() {
+            let text = &joined[index].text;
+            let ranges = match block.kind {
+                Kind::Heading => continue,
+                Kind::Code if settings.attach_code_lines == 0 => continue,
+                Kind::Code | Kind::Signature
+                    if text.len() > LARGEST_CODE
+                        || block.lines.len() > settings.attach_code_lines.max(1) =>
+                {
+                    continue;
+                }
+                Kind::Code | Kind::Signature | Kind::Entry | Kind::Row => {
+                    vec![0..text.len().min(floor(text, longest * 2))]
+                }
+                Kind::Item if text.len() <= SHORT_ITEM => vec![0..text.len()],
+                Kind::Item | Kind::Paragraph => sentences::split(text, longest),
+            };
+            let count = ranges.len();
+            for (position, range) in ranges.into_iter().enumerate() {
+                let words = vocabulary.words(&text[range.clone()]);
+                let previous = (position > 0).then(|| units.len() - 1);
+                let last = position + 1 == count;
+                units.push(Unit {
+                    passage: number,
+                    block: index,
+                    range,
+                    words,
+                    previous,
+                    last,
+                });
+            }
+        }
+        let mut around = terms(&passage.source.title, vocabulary);
+        around.extend(terms(&passage.source.url, vocabulary));
+        if let Some(heading) = passage
+            .source
+            .location
+            .as_ref()
+            .and_then(|place| place.heading.as_ref())
+        {
+            around.extend(terms(heading, vocabulary));
+        }
+        let below = (0..blocks.len())
+            .map(|index| {
+                let next = blocks.get(index + 1)?;
+                let declares = matches!(next.kind, Kind::Signature | Kind::Entry);
+                (blocks[index].comment && declares && next.whole.len() <= LONGEST_SIGNATURE)
+                    .then(|| terms(&joined[index + 1].text, vocabulary))
+            })
+            .collect();
+        cuts.push(Cut {
+            blocks,
+            joined,
+            around,
+            above,
+            below,
+        });
+    }
+    (cuts, units)
+}
+
+pub fn is_code(kind: Kind) -> bool {
+    matches!(kind, Kind::Code | Kind::Signature)
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn terms(text: &str, vocabulary: &mut Vocabulary) -> Vec<Term> {
+    let text = &text[..floor(text, 400)];
+    vocabulary
+        .words(text)
+        .into_iter()
+        .filter_map(|word| word.term)
+        .collect()
+}
+
+fn context(blocks: &[Block], joined: &[Joined], vocabulary: &mut Vocabulary) -> Vec<Vec<Term>> {
+    let mut above: Vec<Vec<Term>> = Vec::with_capacity(blocks.len());
+    let mut heading: Vec<Term> = Vec::new();
+    let mut lead: Vec<Term> = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let text = &joined[index].text;
+        let mut own = heading.clone();
+        match block.kind {
+            Kind::Heading => heading = terms(text, vocabulary),
+            Kind::Paragraph => {
+                lead.clear();
+                if text.ends_with(':') {
+                    let tail = text.len().saturating_sub(200);
+                    let tail = (tail..text.len())
+                        .find(|at| text.is_char_boundary(*at))
+                        .unwrap_or(0);
+                    lead = terms(&text[tail..], vocabulary);
+                }
+                // A comment speaks of the declaration right below it.
+                if block.comment
+                    && let Some(next) = blocks.get(index + 1)
+                    && matches!(next.kind, Kind::Signature | Kind::Entry)
+                {
+                    own.extend(terms(&joined[index + 1].text, vocabulary));
+                }
+            }
+            Kind::Item | Kind::Row | Kind::Code => own.extend(&lead),
+            Kind::Signature | Kind::Entry => {
+                if let Some(before) = index.checked_sub(1).filter(|at| blocks[*at].comment) {
+                    own.extend(terms(&joined[before].text, vocabulary));
+                }
+            }
+        }
+        above.push(own);
+    }
+    above
+}

@@ -1,0 +1,260 @@
+//! Decides once how much research a question deserves. Conservative: shallow and
+//! medium are the usual answer, because most questions are answered by the first
+//! or second search.
+
+use bathysphere_sdk::types::{Level, Plan, Question, Scope, SearchDepth, TaskType};
+
+use crate::settings::Settings;
+use crate::words::{asks_nothing, key_words, parts};
+
+/// The tool that was called, where the host tells it.
+pub fn tool(question: &Question) -> Option<&str> {
+    question
+        .extra
+        .iter()
+        .find(|(name, _)| name == "tool")
+        .map(|(_, value)| value.as_str())
+}
+
+/// Context of more bytes than this says that the work is larger than one fact.
+const LONG_CONTEXT: usize = 800;
+/// `deep_search` promises a second look.
+const DEEP_SEARCH_ROUNDS: u32 = 2;
+
+/// Makes the plan.
+pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
+    if asks_nothing(&question.text) {
+        return Plan {
+            level: Level::None,
+            rounds: 0,
+            results: 0,
+            pages: 0,
+            depth: SearchDepth::Basic,
+            reason: "the question names nothing to look for".to_owned(),
+            extra: Vec::new(),
+        };
+    }
+    let (score, mut reasons) = points(settings, question);
+    let mut level = if score >= i64::from(settings.deep_score) {
+        Level::Deep
+    } else if score >= i64::from(settings.medium_score) {
+        Level::Medium
+    } else {
+        Level::Shallow
+    };
+    let mut least = 1;
+    match tool(question) {
+        Some("search") => {
+            level = Level::Shallow;
+            reasons = vec!["a quick search was asked for".to_owned()];
+        }
+        Some("deep_search" | "deep-search") => {
+            level = deeper(level, Level::Medium);
+            least = DEEP_SEARCH_ROUNDS;
+            reasons.push("a deep search was asked for".to_owned());
+        }
+        _ => {}
+    }
+    let amount = match level {
+        Level::None | Level::Shallow => settings.shallow(),
+        Level::Medium => settings.medium(),
+        Level::Deep => settings.deep(),
+    };
+    let mut rounds = amount.rounds.max(least);
+    if tool(question) == Some("search") {
+        rounds = 1;
+    } else if let Some(most) = question.max_rounds {
+        // What the asker says goes, up to the owner's limit: more rounds than the
+        // level would have are leave to go on, not an order to.
+        rounds = most;
+        reasons.push(format!(
+            "at most {} asked for",
+            rounds_in_words(most.max(1))
+        ));
+    }
+    let rounds = rounds.clamp(1, settings.max_rounds.max(1));
+    if reasons.is_empty() {
+        reasons.push("a plain question".to_owned());
+    }
+    Plan {
+        level,
+        rounds,
+        results: amount.results.max(1),
+        pages: amount.pages,
+        depth: if level == Level::Deep {
+            SearchDepth::Advanced
+        } else {
+            SearchDepth::Basic
+        },
+        reason: reasons.join("; "),
+        extra: Vec::new(),
+    }
+}
+
+fn deeper(a: Level, b: Level) -> Level {
+    let rank = |level: &Level| match level {
+        Level::None => 0,
+        Level::Shallow => 1,
+        Level::Medium => 2,
+        Level::Deep => 3,
+    };
+    if rank(&a) >= rank(&b) { a } else { b }
+}
+
+fn rounds_in_words(rounds: u32) -> String {
+    if rounds == 1 {
+        "1 round".to_owned()
+    } else {
+        format!("{rounds} rounds")
+    }
+}
+
+/// How much the question seems to deserve, and why.
+fn points(settings: &Settings, question: &Question) -> (i64, Vec<String>) {
+    let mut score = 0;
+    let mut reasons = Vec::new();
+    let mut add = |points: i64, reason: &str| {
+        score += points;
+        reasons.push(reason.to_owned());
+    };
+    if parts(&question.text) > 1 {
+        add(1, "it has several parts");
+    }
+    if key_words(&question.text).len() > settings.long_question_words as usize {
+        add(1, "it is long");
+    }
+    if question
+        .goal
+        .as_deref()
+        .is_some_and(|goal| !goal.trim().is_empty() && goal.trim() != question.text.trim())
+    {
+        add(1, "it serves a larger goal");
+    }
+    if question
+        .context
+        .as_deref()
+        .is_some_and(|context| context.len() > LONG_CONTEXT)
+    {
+        add(1, "it comes with much context");
+    }
+    match question.scope {
+        Some(Scope::Tiny) => add(-2, "the scope is tiny"),
+        Some(Scope::Large) => add(2, "the scope is large"),
+        Some(Scope::Normal) | None => {}
+    }
+    match &question.task_type {
+        Some(TaskType::Reference) => add(-1, "it looks something up"),
+        Some(TaskType::Debug) => add(1, "it looks for the cause of a fault"),
+        Some(TaskType::Architecture) => add(2, "it is about architecture"),
+        Some(TaskType::Research) => add(3, "it asks for research"),
+        Some(TaskType::Other(_)) | None => {}
+    }
+    if tool(question) == Some("research") {
+        add(2, "research was asked for");
+    }
+    (score, reasons)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(text: &str) -> Question {
+        Question {
+            text: text.into(),
+            goal: None,
+            scope: None,
+            task_type: None,
+            context: None,
+            max_rounds: None,
+            max_cost_usd: None,
+            extra: Vec::new(),
+        }
+    }
+
+    fn plan(question: &Question) -> Plan {
+        make_plan(&Settings::default(), question)
+    }
+
+    #[test]
+    fn the_table_of_levels() {
+        let plain = question("What is a gate?");
+        let parts = question("How do gates work and why are secrets kept in the host?");
+        let with = |change: fn(&mut Question)| {
+            let mut changed = question("How do gates work and why are secrets kept in the host?");
+            change(&mut changed);
+            changed
+        };
+        let cases = [
+            (plain, Level::Shallow, 1),
+            (parts, Level::Shallow, 1),
+            (with(|q| q.scope = Some(Scope::Tiny)), Level::Shallow, 1),
+            (with(|q| q.scope = Some(Scope::Large)), Level::Medium, 3),
+            (
+                with(|q| q.task_type = Some(TaskType::Reference)),
+                Level::Shallow,
+                1,
+            ),
+            (
+                with(|q| q.task_type = Some(TaskType::Debug)),
+                Level::Medium,
+                3,
+            ),
+            (
+                with(|q| q.task_type = Some(TaskType::Architecture)),
+                Level::Medium,
+                3,
+            ),
+            (
+                with(|q| q.task_type = Some(TaskType::Research)),
+                Level::Medium,
+                3,
+            ),
+            (
+                with(|q| {
+                    q.task_type = Some(TaskType::Research);
+                    q.scope = Some(Scope::Large);
+                }),
+                Level::Deep,
+                5,
+            ),
+            (with(|q| q.max_rounds = Some(7)), Level::Shallow, 7),
+            (with(|q| q.max_rounds = Some(0)), Level::Shallow, 1),
+            (with(|q| q.max_rounds = Some(4_000_000)), Level::Shallow, 20),
+        ];
+        for (question, level, rounds) in cases {
+            let plan = plan(&question);
+            assert_eq!(
+                (plan.level, plan.rounds),
+                (level, rounds),
+                "{question:?}: {}",
+                plan.reason
+            );
+            assert!(!plan.reason.is_empty());
+        }
+    }
+
+    #[test]
+    fn tools_set_the_frame() {
+        let mut asked = question("How do gates work?");
+        asked.scope = Some(Scope::Large);
+        asked.task_type = Some(TaskType::Research);
+        asked.extra = vec![("tool".into(), "search".into())];
+        asked.max_rounds = Some(5);
+        let quick = plan(&asked);
+        assert_eq!((quick.level, quick.rounds), (Level::Shallow, 1));
+        let mut asked = question("What is a gate?");
+        asked.extra = vec![("tool".into(), "deep_search".into())];
+        let deep = plan(&asked);
+        assert!(deep.rounds >= 2 && deep.level == Level::Medium);
+        asked.max_rounds = Some(1);
+        assert_eq!(plan(&asked).rounds, 1, "the asker's own limit holds");
+    }
+
+    #[test]
+    fn a_courtesy_needs_no_research() {
+        let none = plan(&question("thanks!"));
+        assert_eq!((none.level, none.rounds, none.results), (Level::None, 0, 0));
+        assert!(none.reason.contains("nothing to look for"));
+    }
+}
