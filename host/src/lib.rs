@@ -15,7 +15,10 @@
 //! secrets or the user's files; only `plugins::v0_1` sees generated bindings; only
 //! `mcp` knows the protocol.
 
+pub mod cli;
 pub mod config;
+pub mod engine;
 pub mod gates;
 pub mod plugins;
+pub mod report;
 pub mod tasks;
