@@ -11,6 +11,7 @@ use crate::tasks::TaskStatus;
 /// Deep research on your own documents, with sources: by hand, or as an MCP server
 #[derive(Debug, Parser)]
 #[command(name = "bathysphere", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = "\
 Examples:
   bathysphere research --docs . \"how are snapshots stored?\"
@@ -43,6 +44,12 @@ pub struct Global {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     pub color: Color,
+    /// Print help
+    #[arg(short, long, global = true, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+    /// Print version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -92,7 +99,7 @@ pub struct ResearchArguments {
     pub question: String,
     #[command(flatten)]
     pub documents: Documents,
-    /// How large the work is that the question belongs to
+    /// How large the work is that the question belongs to; a large one gets more rounds
     #[arg(long, value_enum, help_heading = "How far to go")]
     pub scope: Option<ScopeArgument>,
     /// Stop after this many rounds
@@ -111,11 +118,25 @@ pub struct ResearchArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ScopeArgument {
-    /// A quick look
     Tiny,
     Normal,
-    /// Worth several rounds
     Large,
+}
+
+impl Command {
+    /// Whether a program reads the result, and so the errors.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Self::Research(arguments) => arguments.json,
+            Self::Search(arguments) => arguments.json,
+            Self::History(arguments) => arguments.json,
+            Self::Show(arguments) => arguments.json,
+            Self::Plugin(PluginCommand::List { json }) => *json,
+            Self::Config(arguments) => arguments.json,
+            Self::Doctor(arguments) => arguments.json,
+            Self::Serve(_) | Self::Completions(_) => false,
+        }
+    }
 }
 
 impl From<ScopeArgument> for Scope {

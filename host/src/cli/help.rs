@@ -21,7 +21,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 pub fn command() -> clap::Command {
     let command = Arguments::command();
     let template = template(&command);
-    command.help_template(template)
+    command.help_template(template).max_term_width(100)
 }
 
 fn template(command: &clap::Command) -> String {
@@ -36,17 +36,21 @@ fn template(command: &clap::Command) -> String {
             text.push_str(&format!("  {name_style}{name:<12}{name_style:#} {about}\n"));
         }
     }
-    text.push_str(&format!("\n{heading}Everywhere:{heading:#}\n{{options}}\n{{after-help}}"));
+    text.push_str(&format!("\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}"));
     text
 }
 
 pub fn parse(arguments: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    parse_with(command(), arguments)
+}
+
+fn parse_with(command: clap::Command, arguments: Vec<OsString>) -> Result<Arguments, clap::Error> {
     let choice = match wanted_color(&arguments) {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::Always,
         Color::Never => ColorChoice::Never,
     };
-    let mut command = command().color(choice);
+    let mut command = command.color(choice);
     let matches = command.try_get_matches_from_mut(arguments)?;
     Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
@@ -83,7 +87,8 @@ mod tests {
 
     fn refused(line: &[&str]) -> clap::Error {
         let arguments = std::iter::once("bathysphere").chain(line.iter().copied()).map(OsString::from).collect();
-        parse(arguments).unwrap_err()
+        // As wide wherever the test runs.
+        parse_with(command().term_width(100), arguments).unwrap_err()
     }
 
     #[test]

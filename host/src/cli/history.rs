@@ -26,21 +26,25 @@ pub async fn run(arguments: &HistoryArguments, desk: &dyn Desk, terminal: &mut T
 }
 
 fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
-    let rows: Vec<Vec<Cell>> = tasks
-        .iter()
-        .map(|task| {
-            vec![
-                Cell::styled(short_id(&task.id), CYAN),
-                Cell::styled(local_time(&task.created_at, zone), FAINT),
-                Cell::styled(task.status.as_str(), status_style(task.status)),
-                Cell::new(task.duration_ms.map_or_else(|| "–".to_owned(), duration)),
-                Cell::new(task.rounds.to_string()),
-                Cell::new(task.findings.to_string()),
-                Cell::new(one_line(&task.question)),
-            ]
-        })
+    // The question is what one looks for: a narrow terminal leaves out the rest.
+    let columns = look.columns.unwrap_or(usize::MAX);
+    let headers: Vec<&str> = [("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("ROUNDS", 100), ("FOUND", 80), ("QUESTION", 0)]
+        .into_iter()
+        .filter(|(_, least)| columns >= *least)
+        .map(|(header, _)| header)
         .collect();
-    table(&["ID", "WHEN", "STATUS", "TOOK", "ROUNDS", "FOUND", "QUESTION"], &rows, look)
+    let cell = |task: &TaskSummary, header: &str| match header {
+        "ID" => Cell::styled(short_id(&task.id), CYAN),
+        "WHEN" => Cell::styled(local_time(&task.created_at, zone), FAINT),
+        "STATUS" => Cell::styled(task.status.as_str(), status_style(task.status)),
+        "TOOK" => Cell::new(task.duration_ms.map_or_else(|| "–".to_owned(), duration)),
+        "ROUNDS" => Cell::new(task.rounds.to_string()),
+        "FOUND" => Cell::new(task.findings.to_string()),
+        _ => Cell::new(one_line(&task.question)),
+    };
+    let rows: Vec<Vec<Cell>> =
+        tasks.iter().map(|task| headers.iter().map(|header| cell(task, header)).collect()).collect();
+    table(&headers, &rows, look)
 }
 
 fn status_style(status: TaskStatus) -> Style {
@@ -96,7 +100,7 @@ mod tests {
     fn the_table_in_a_pipe_and_in_a_terminal() {
         let zone = offset(1).to_time_zone();
         insta::assert_snapshot!("history_pipe", as_text(&tasks(), &zone, Look::default()));
-        let look = Look { is_terminal: true, styled: false, width: Some(80) };
+        let look = Look { is_terminal: true, styled: false, width: Some(80), columns: Some(80) };
         insta::assert_snapshot!("history_terminal", as_text(&tasks(), &zone, look));
     }
 }

@@ -57,11 +57,30 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, open: impl FnOnce(Setu
             return ExitCode::FAILURE;
         }
     };
-    let ended = runtime.block_on(dispatch(arguments, open, &mut terminal, &mut std::io::stdin()));
-    let code = exit_code(ended, &mut terminal);
+    let code = runtime.block_on(carry_out(arguments, open, &mut terminal, &mut std::io::stdin()));
     // A thread that still waits for stdin must not hold the process back.
     runtime.shutdown_background();
     ExitCode::from(code)
+}
+
+/// Carries a command out to its exit code. With `--json` stdout holds JSON
+/// whatever happens, and stderr the words.
+async fn carry_out(
+    arguments: Arguments,
+    open: impl FnOnce(Setup) -> Arc<dyn Desk>,
+    terminal: &mut Terminal,
+    stdin: &mut (impl Read + Send),
+) -> u8 {
+    let json = arguments.command.wants_json();
+    let mut ended = dispatch(arguments, open, terminal, stdin).await;
+    if let Err(Stop::Error(report)) = &ended
+        && json
+        && report.code != terminal::OUTPUT
+        && let Err(stop) = terminal.print_json(&serde_json::json!({ "error": report }))
+    {
+        ended = Err(stop);
+    }
+    exit_code(ended, terminal)
 }
 
 async fn dispatch(
@@ -122,12 +141,6 @@ fn code_of(report: &ErrorReport) -> u8 {
         "CANCELLED" => 130,
         _ => 1,
     }
-}
-
-/// For `--json`: stdout holds JSON whatever happens, and stderr the words.
-fn fail_as_json(report: ErrorReport, terminal: &mut Terminal) -> Result<u8, Stop> {
-    terminal.print_json(&serde_json::json!({ "error": report }))?;
-    Err(Stop::Error(report))
 }
 
 /// Prints what clap has to say: help on stdout, a refusal on stderr.

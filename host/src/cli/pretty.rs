@@ -3,7 +3,7 @@
 //! all there is.
 
 use anstyle::Style;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::terminal::{BOLD, CYAN, FAINT, ITALIC, Look};
 
@@ -45,17 +45,17 @@ fn block(content: &str, indent: usize, width: usize, look: Look) -> String {
     let hashes = content.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&hashes) && content[hashes..].starts_with(' ') {
         let words = if look.styled { content[hashes..].trim_start() } else { content };
-        return wrap(&spans(words, BOLD, look), "", "", width);
+        return wrap(&spans(words, BOLD, look), "", "", width, look);
     }
     let pad = " ".repeat(indent);
     if let Some(quoted) = content.strip_prefix("> ") {
         let bar = format!("{pad}{} ", look.paint(FAINT, "│"));
-        return wrap(&spans(quoted, Style::new(), look), &bar, &bar, width);
+        return wrap(&spans(quoted, Style::new(), look), &bar, &bar, width, look);
     }
     let marker = marker_length(content);
     let first = format!("{pad}{}", &content[..marker]);
     let next = " ".repeat(indent + marker);
-    wrap(&spans(&content[marker..], Style::new(), look), &first, &next, width)
+    wrap(&spans(&content[marker..], Style::new(), look), &first, &next, width, look)
 }
 
 /// Bytes of `- ` or `12. `; 0 where the line is no list item.
@@ -67,15 +67,16 @@ fn marker_length(content: &str) -> usize {
     if digits > 0 && content[digits..].starts_with(". ") { digits + 2 } else { 0 }
 }
 
-/// Text and how it is painted; glued pieces make up a word.
-type Span = (String, String);
+/// Text and its style; glued pieces make up a word.
+type Span = (String, Style);
 
 /// Reads inline marks: code, strong, emphasis, citations, links and escapes.
 fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
-    let mut spans: Vec<(String, Style)> = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
-    let push = |spans: &mut Vec<(String, Style)>, plain: &mut String, text: &str, style: Style| {
+    let mut cited = false;
+    let push = |spans: &mut Vec<Span>, plain: &mut String, text: &str, style: Style| {
         if !plain.is_empty() {
             spans.push((std::mem::take(plain), base));
         }
@@ -84,7 +85,10 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
     while let Some(character) = rest.chars().next() {
         if let Some((inner, whole, style)) = marked(rest) {
             let shown = if look.styled || style == FAINT { inner } else { &rest[..whole] };
-            push(&mut spans, &mut plain, shown, style);
+            // The place after a number belongs to it.
+            let follows = cited && plain == " ";
+            cited = style == FAINT;
+            push(&mut spans, &mut plain, shown, if follows { FAINT } else { style });
             rest = &rest[whole..];
         } else if let Some((label, target, whole)) = link(rest) {
             plain.push_str(label);
@@ -102,18 +106,17 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
     if !plain.is_empty() {
         spans.push((plain, base));
     }
-    let words = spans.into_iter().flat_map(|(text, style)| {
-        let pieces: Vec<(String, Style)> =
-            text.split_inclusive(' ').map(|piece| (piece.to_owned(), style)).collect();
-        pieces
-    });
-    words
-        .map(|(piece, style)| {
-            let bare = piece.trim_end_matches(' ');
-            let painted = if style == Style::new() { bare.to_owned() } else { look.paint(style, bare) };
-            (piece.clone(), format!("{painted}{}", &piece[bare.len()..]))
-        })
-        .collect()
+    spans.iter().flat_map(|(text, style)| pieces(text, *style)).collect()
+}
+
+/// Cut after every place where a line may end.
+fn pieces(text: &str, style: Style) -> Vec<Span> {
+    text.split_inclusive(may_break_after).map(|piece| (piece.to_owned(), style)).collect()
+}
+
+/// A space, or a character of a script that is written without spaces.
+fn may_break_after(character: char) -> bool {
+    character == ' ' || character.width() == Some(2)
 }
 
 /// What a mark at the start encloses, the length with its marks, and its style.
@@ -154,41 +157,56 @@ fn link(text: &str) -> Option<(&str, &str, usize)> {
 
 /// Lays words out in lines. A word that is longer than a line, such as a path,
 /// stays whole, so that it can be copied.
-fn wrap(spans: &[Span], first: &str, next: &str, width: usize) -> String {
-    let plain_width = |text: &str| anstream::adapter::strip_str(text).to_string().width();
+fn wrap(spans: &[Span], first: &str, next: &str, width: usize, look: Look) -> String {
     let mut lines = String::from(first);
-    let mut column = plain_width(first);
-    let start = plain_width(next);
-    let mut empty = true;
+    let mut line: Vec<&Span> = Vec::new();
+    let mut column = shown_width(first);
     let mut index = 0;
     while index < spans.len() {
-        // A word ends with the piece that ends in a space.
-        let end = spans[index..].iter().position(|(text, _)| text.ends_with(' ')).map_or(spans.len(), |at| index + at + 1);
+        let ends = |(text, _): &Span| text.ends_with(may_break_after);
+        let end = spans[index..].iter().position(ends).map_or(spans.len(), |at| index + at + 1);
         let word = &spans[index..end];
-        let bare: usize = word.iter().map(|(text, _)| text.trim_end_matches(' ').width()).sum();
-        if !empty && column + bare > width {
-            lines.truncate(lines.trim_end_matches(' ').len());
+        let bare: usize = word.iter().map(|(text, _)| shown_width(text.trim_end_matches(' '))).sum();
+        if !line.is_empty() && column + bare > width {
+            lines.push_str(&painted(&line, look));
             lines.push('\n');
             lines.push_str(next);
-            column = start;
+            line.clear();
+            column = shown_width(next);
         }
-        for (text, painted) in word {
-            lines.push_str(painted);
-            column += text.width();
-        }
-        empty = false;
+        column += word.iter().map(|(text, _)| shown_width(text)).sum::<usize>();
+        line.extend(word);
         index = end;
     }
+    lines.push_str(&painted(&line, look));
     lines.truncate(lines.trim_end_matches(' ').len());
     lines
 }
 
-/// One paragraph without marks, wrapped and indented.
-pub fn paragraph(text: &str, indent: &str, look: Look) -> String {
-    let Some(width) = look.width else { return format!("{indent}{text}") };
-    let pieces: Vec<Span> =
-        text.split_inclusive(' ').map(|piece| (anstream::adapter::strip_str(piece).to_string(), piece.to_owned())).collect();
-    wrap(&pieces, indent, indent, width)
+/// Columns that a text takes, whatever it is painted in.
+fn shown_width(text: &str) -> usize {
+    anstream::adapter::strip_str(text).to_string().width()
+}
+
+/// One line, each run of a style painted as one.
+fn painted(line: &[&Span], look: Look) -> String {
+    let mut text = String::new();
+    for run in line.chunk_by(|one, other| one.1 == other.1) {
+        let words: String = run.iter().map(|(piece, _)| piece.as_str()).collect();
+        let bare = words.trim_end_matches(' ');
+        let style = run[0].1;
+        text.push_str(&if style == Style::new() { bare.to_owned() } else { look.paint(style, bare) });
+        text.push_str(&words[bare.len()..]);
+    }
+    text.truncate(text.trim_end_matches(' ').len());
+    text
+}
+
+/// Text without marks after `first`, its further lines after `next`; in a pipe
+/// it stays on one line.
+pub fn hanging(text: &str, first: &str, next: &str, look: Look) -> String {
+    let Some(width) = look.width else { return format!("{first}{text}") };
+    wrap(&pieces(text, Style::new()), first, next, width, look)
 }
 
 #[cfg(test)]
@@ -197,7 +215,7 @@ mod tests {
     use crate::report::{render_markdown, tests as outcomes};
 
     fn narrow(styled: bool) -> Look {
-        Look { is_terminal: true, styled, width: Some(60) }
+        Look { is_terminal: true, styled, width: Some(60), columns: Some(60) }
     }
 
     #[test]
@@ -234,6 +252,13 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(markdown(text, look), format!("{expected}\n"), "{text:?}");
         }
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_wrapped_too() {
+        let shown = markdown(&format!("- {}", "潮汐".repeat(30)), narrow(false));
+        assert!(shown.lines().all(|line| line.width() <= 60), "{shown}");
+        assert_eq!(shown.lines().count(), 3);
     }
 
     #[test]

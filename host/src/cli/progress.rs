@@ -1,10 +1,12 @@
 //! What happens while it happens: a moving line in a terminal, `[INFO]` lines
 //! elsewhere, nothing when quiet. Counts, never percentages.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::pretty::hanging;
 use super::terminal::{FAINT, GREEN, Look, Terminal, YELLOW};
 use crate::plugins::contract::{Preparation, Round};
 use crate::report::words::{count, duration, grouped, one_line, quoted_list, shortened};
@@ -31,6 +33,7 @@ impl Progress {
         }
         let bar = ProgressBar::new_spinner().with_style(spinner());
         bar.enable_steady_tick(Duration::from_millis(100));
+        *moving() = Some(bar.clone());
         Self::Moving { bar, look: terminal.err }
     }
 
@@ -69,6 +72,7 @@ impl Progress {
     pub fn end(&mut self) {
         if let Self::Moving { bar, .. } = self {
             bar.finish_and_clear();
+            *moving() = None;
         }
     }
 
@@ -124,9 +128,26 @@ impl Progress {
             }
             Self::Moving { bar, look } => {
                 let sign = if good { look.paint(GREEN, "✓") } else { look.paint(YELLOW, "!") };
-                bar.suspend(|| terminal.say(&format!("{sign} {}", look.paint(FAINT, text))));
+                let text = hanging(text, "", "  ", Look { width: look.width.map(|width| width - 2), ..*look });
+                bar.suspend(|| terminal.say(&format!("{sign} {}", look.paint(FAINT, &text))));
             }
         }
+    }
+}
+
+/// The line that moves now, so that log lines can step around it.
+static MOVING: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+fn moving() -> MutexGuard<'static, Option<ProgressBar>> {
+    MOVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes to stderr without tearing the moving line apart.
+pub fn aside<T>(write: impl FnOnce() -> T) -> T {
+    let bar = moving().clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
     }
 }
 
@@ -184,15 +205,18 @@ fn round_ended(round: &Round, of: u32) -> String {
         format!("searched {}", quoted_list(queries.iter().map(String::as_str)))
     };
     let brought = match &round.error {
-        Some(error) => format!("failed: {}", one_line(&error.message)),
-        None if round.new_findings + round.new_sources == 0 => "nothing new".to_owned(),
+        Some(error) => format!("failed after {}: {}", duration(round.duration_ms), one_line(&error.message)),
+        None if round.new_findings + round.new_sources == 0 => {
+            format!("nothing new in {}", duration(round.duration_ms))
+        }
         None => format!(
-            "{} and {}",
+            "{} and {} in {}",
             count(round.new_sources.into(), "new source"),
             count(round.new_findings.into(), "new finding"),
+            duration(round.duration_ms),
         ),
     };
-    format!("round {} of at most {of}: {did}: {brought} in {}", round.number, duration(round.duration_ms))
+    format!("round {} of at most {of}: {did}: {brought}", round.number)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub fn read(name: &str, argument: &str, stdin: &mut impl Read) -> Result<String,
         invalid(format!("cannot read the {name} from standard input: {error}"), None)
     })?;
     if bytes.len() > LONGEST {
-        return Err(too_long(name, "more than 65,536 bytes".to_owned()));
+        return Err(too_long(name, ""));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to() + 1;
@@ -43,14 +43,14 @@ pub fn check(name: &str, text: &str) -> Result<String, ErrorReport> {
         ));
     }
     if trimmed.len() > LONGEST {
-        return Err(too_long(name, format!("{} bytes", grouped(trimmed.len() as u64))));
+        return Err(too_long(name, &format!("{} bytes, where ", grouped(trimmed.len() as u64))));
     }
     Ok(trimmed.to_owned())
 }
 
-fn too_long(name: &str, size: String) -> ErrorReport {
+fn too_long(name: &str, size: &str) -> ErrorReport {
     invalid(
-        format!("the {name} is too long: {size}, where at most {} are taken", grouped(LONGEST as u64)),
+        format!("the {name} is too long: {size}at most {} bytes are taken", grouped(LONGEST as u64)),
         Some(format!("keep the {name} to what is asked; put long material into files and name their directory with --docs")),
     )
 }

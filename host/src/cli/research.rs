@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::arguments::ResearchArguments;
 use super::attend::{Attended, attend};
 use super::desk::Desk;
-use super::terminal::{FAINT, Stop, Terminal};
+use super::terminal::{FAINT, OUTPUT, Stop, Terminal};
 use super::{documents, pretty, question};
 use crate::plugins::contract::{Finding, Question};
 use crate::report::words::{count, duration};
@@ -31,16 +31,24 @@ pub async fn run(
     .await?;
     let outcome = match result {
         Ok(outcome) => outcome,
-        Err(report) if arguments.json => return super::fail_as_json(report, terminal),
-        Err(report) => return Err(report.into()),
+        Err(report) => {
+            return match signal {
+                Some(signal) => {
+                    terminal.complain(&report);
+                    Ok(signal)
+                }
+                None => Err(report.into()),
+            };
+        }
     };
     deliver(&arguments, &outcome, terminal)?;
     if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == TaskStatus::Failed) {
         terminal.complain(error);
     }
-    let last = last_line(&outcome);
+    let last = pretty::hanging(&last_line(&outcome), "", "", terminal.err);
     let last = terminal.err.paint(FAINT, &last);
-    terminal.say(&last);
+    let space = if terminal.err.is_terminal { "\n" } else { "" };
+    terminal.say(&format!("{space}{last}"));
     Ok(match outcome.status {
         TaskStatus::Completed | TaskStatus::Running => 0,
         TaskStatus::Cancelled => signal.unwrap_or(130),
@@ -50,7 +58,8 @@ pub async fn run(
 
 fn request(arguments: &ResearchArguments, stdin: &mut impl Read) -> Result<TaskRequest, ErrorReport> {
     let text = question::read("question", &arguments.question, stdin)?;
-    let context = arguments.context.as_deref().map(|context| question::check("context", context)).transpose()?;
+    let context = arguments.context.as_deref().map(str::trim).filter(|context| !context.is_empty());
+    let context = context.map(|context| question::check("context", context)).transpose()?;
     Ok(TaskRequest {
         tool: "research".to_owned(),
         question: Question {
@@ -75,6 +84,9 @@ fn deliver(arguments: &ResearchArguments, outcome: &Outcome, terminal: &mut Term
             return Ok(());
         }
         let look = terminal.out;
+        if look.is_terminal && terminal.err.is_terminal {
+            terminal.say("");
+        }
         return terminal.print(&pretty::markdown(&render_markdown(outcome), look));
     };
     let text = if arguments.json {
@@ -91,7 +103,7 @@ fn deliver(arguments: &ResearchArguments, outcome: &Outcome, terminal: &mut Term
         Err(error) => {
             terminal.print(&text)?;
             Err(Stop::Error(ErrorReport {
-                code: "OUTPUT".to_owned(),
+                code: OUTPUT.to_owned(),
                 message: error.to_string(),
                 hint: Some(format!(
                     "the report was printed instead; `bathysphere show {}` prints it again",

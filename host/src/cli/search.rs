@@ -32,7 +32,6 @@ pub async fn run(
     let passages = match (result, signal) {
         (Ok(passages), _) => passages,
         (Err(_), Some(signal)) => return Ok(signal),
-        (Err(report), None) if arguments.json => return super::fail_as_json(report, terminal),
         (Err(report), None) => return Err(report.into()),
     };
     if arguments.json {
@@ -72,13 +71,13 @@ fn as_text(query: &str, passages: &[Passage], look: Look) -> String {
     let shown: Vec<String> = passages
         .iter()
         .map(|passage| {
-            let heading = passage.source.location.as_ref().and_then(|location| location.heading.as_deref());
+            let heading = passage.source.location.as_ref().and_then(|location| location.heading.as_deref()).filter(|heading| !heading.is_empty());
             let heading = one_line(heading.unwrap_or(&passage.source.title));
             let place = look.paint(CYAN, &one_line(&passage.source.reference()));
             let heading = if heading.is_empty() { heading } else { format!("  {}", look.paint(FAINT, &heading)) };
             let snippet = matcher.snippet(&clean(&passage.text));
             let snippet = matcher.highlight(&snippet, |word| look.paint(BOLD, word));
-            format!("{place}{heading}\n{}\n", pretty::paragraph(&snippet, "  ", look))
+            format!("{place}{heading}\n{}\n", pretty::hanging(&snippet, "  ", "  ", look))
         })
         .collect();
     shown.join("\n")
@@ -107,7 +106,7 @@ mod tests {
     #[test]
     fn passages_in_a_pipe_and_in_a_terminal() {
         insta::assert_snapshot!("search_pipe", as_text("spring tides", &passages(), Look::default()));
-        let look = Look { is_terminal: true, styled: true, width: Some(40) };
+        let look = Look { is_terminal: true, styled: true, width: Some(40), columns: Some(40) };
         insta::assert_snapshot!("search_terminal", as_text("spring tides", &passages(), look).replace('\u{1b}', "␛"));
     }
 

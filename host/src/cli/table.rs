@@ -35,7 +35,7 @@ pub fn table(headers: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
         }
     }
     let before: usize = widths[..last].iter().map(|width| width + 2).sum();
-    let room = look.width.map(|width| width.saturating_sub(before).max(LEAST));
+    let room = look.columns.map(|columns| columns.saturating_sub(before).max(LEAST));
     let header: Vec<Cell> = headers.iter().map(|header| Cell::styled(*header, BOLD)).collect();
     let mut text = String::new();
     for row in std::iter::once(&header).chain(rows) {
@@ -81,7 +81,7 @@ mod tests {
             vec![Cell::new("a"), Cell::new("short")],
             vec![Cell::new("日本語"), Cell::new("a question that is too long for it")],
         ];
-        let look = Look { width: Some(28), ..Look::default() };
+        let look = Look { columns: Some(28), ..Look::default() };
         insta::assert_snapshot!(table(&["ID", "QUESTION"], &rows, look), @r"
         ID      QUESTION
         a       short

@@ -18,6 +18,9 @@ pub const GREEN: Style = AnsiColor::Green.on_default();
 pub const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub const CYAN: Style = AnsiColor::Cyan.on_default();
 
+/// The code of an error in writing the result itself.
+pub const OUTPUT: &str = "OUTPUT";
+
 /// Wider lines than this are tiring to read.
 const READABLE_WIDTH: usize = 100;
 
@@ -37,7 +40,6 @@ impl From<ErrorReport> for Stop {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Color {
-    /// When it is read in a terminal and NO_COLOR is not set
     #[default]
     Auto,
     Always,
@@ -49,8 +51,10 @@ pub enum Color {
 pub struct Look {
     pub is_terminal: bool,
     pub styled: bool,
-    /// Columns to wrap to; none in a pipe.
+    /// Columns to wrap prose to; none in a pipe.
     pub width: Option<usize>,
+    /// Columns there are; none in a pipe.
+    pub columns: Option<usize>,
 }
 
 impl Look {
@@ -62,11 +66,12 @@ impl Look {
             Color::Auto => AutoStream::choice(stream) != anstream::ColorChoice::Never,
         };
         let pretty = is_terminal || color == Color::Always;
-        let width = pretty.then(|| {
+        let columns = pretty.then(|| {
             let columns = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
-            columns.clamp(20, READABLE_WIDTH)
+            columns.max(20)
         });
-        Self { is_terminal, styled, width }
+        let width = columns.map(|columns| columns.min(READABLE_WIDTH));
+        Self { is_terminal, styled, width, columns }
     }
 
     /// The text in a style, where this stream takes styles.
@@ -104,7 +109,7 @@ impl Terminal {
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Stop::PipeClosed,
             _ => Stop::Error(ErrorReport {
-                code: "OUTPUT".to_owned(),
+                code: OUTPUT.to_owned(),
                 message: format!("cannot write to standard output: {error}"),
                 hint: Some("see that there is room where the output goes".to_owned()),
             }),

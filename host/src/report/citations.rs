@@ -101,7 +101,7 @@ fn description(source: &Source) -> String {
         let name = if name.is_empty() { source.url.clone() } else { name };
         return format!("[{}]({}){published}", bracketless(&inline(&name)), link_target(&source.url));
     }
-    let name = if name.is_empty() || name == source.url { String::new() } else { format!(" – {}", inline(&name)) };
+    let name = if name.is_empty() || source.url.ends_with(&name) { String::new() } else { format!(" – {}", inline(&name)) };
     format!("{}{name}{published}", code_span(&source.reference()))
 }
 

@@ -3,6 +3,7 @@
 //! network and no store; `save` writes one file, whole or not at all.
 
 mod citations;
+mod code;
 pub mod markdown;
 mod save;
 pub mod words;
@@ -139,7 +140,8 @@ fn restates(answer: &str, findings: &[Finding]) -> bool {
 /// A finding as a list item: its words, its number, and the place.
 fn bullet(finding: &Finding, citations: &Citations) -> String {
     let cited = format!("{} {}", citations.mark(&finding.source), citations::place(&finding.source));
-    let mut parts = blocks(&finding.text).into_iter().peekable();
+    let text = code::presented(&finding.text, &finding.source.url);
+    let mut parts = blocks(&text).into_iter().peekable();
     let mut item = match parts.peek() {
         Some(Block::Paragraph(text) | Block::Item(text)) => {
             let first = format!("- {text} {cited}");

@@ -35,6 +35,8 @@ pub enum State {
     Ok,
     /// Not there, and not needed as things are configured.
     Absent,
+    /// There, but it would not work; nothing that is configured needs it.
+    Unready,
     Broken,
 }
 
@@ -42,7 +44,8 @@ impl State {
     fn word(self) -> (&'static str, Style) {
         match self {
             Self::Ok => ("ok", GREEN),
-            Self::Absent => ("absent", YELLOW),
+            Self::Absent => ("absent", FAINT),
+            Self::Unready => ("unready", YELLOW),
             Self::Broken => ("broken", RED),
         }
     }
@@ -80,7 +83,7 @@ fn configuration(facts: &Facts) -> Check {
 /// Whether a plugin would work as it is granted, and who needs it.
 fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
     let in_use = !plugin.used_by.is_empty();
-    let unfit = if in_use { State::Broken } else { State::Absent };
+    let unfit = if in_use { State::Broken } else { State::Unready };
     let kind = plugin.kind.as_deref().unwrap_or("plugin");
     if let Some(ErrorReport { message, hint, .. }) = &plugin.problem {
         return check("Plugins", &plugin.name, unfit, message, hint.clone());
@@ -201,11 +204,12 @@ impl Diagnosis {
                 text.push_str(&format!("\n{}\n", look.paint(BOLD, area)));
             }
             let (word, style) = check.state.word();
-            let mark = format!("{}{}", look.paint(style, word), " ".repeat(6 - word.len()));
-            let line = format!("{mark}  {:<name_width$}  {}", check.name, check.detail);
-            text.push_str(&format!("  {}\n", line.trim_end()));
+            let mark = format!("{}{}", look.paint(style, word), " ".repeat(7 - word.len()));
+            let first = format!("  {mark}  {:<name_width$}  ", check.name);
+            let next = " ".repeat(name_width + 13);
+            text.push_str(&format!("{}\n", pretty::hanging(&check.detail, &first, &next, look)));
             if let Some(advice) = &check.advice {
-                let advice = pretty::paragraph(&format!("→ {}", one_line(advice)), "          ", look);
+                let advice = pretty::hanging(&one_line(advice), &format!("{}→ ", " ".repeat(11)), &" ".repeat(13), look);
                 text.push_str(&format!("{advice}\n"));
             }
         }
@@ -289,7 +293,7 @@ mod tests {
     #[test]
     fn an_ill_machine_in_a_narrow_terminal() {
         let diagnosis = diagnose(&ill());
-        let look = Look { is_terminal: true, styled: false, width: Some(60) };
+        let look = Look { is_terminal: true, styled: false, width: Some(60), columns: Some(60) };
         insta::assert_snapshot!(diagnosis.as_text(look));
         assert_eq!(diagnosis.broken, 5, "configuration, both plugins, a directory of documents, the cache");
     }
