@@ -15,8 +15,11 @@
 //! secrets or the user's files; only `plugins::v0_1` sees generated bindings; only
 //! `mcp` knows the protocol.
 
+pub mod cli;
 pub mod config;
+pub mod engine;
 pub mod gates;
 pub mod plugins;
+pub mod report;
 pub mod store;
 pub mod tasks;

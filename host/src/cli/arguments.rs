@@ -1,0 +1,301 @@
+//! What can be typed: commands, flags and the help that teaches them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use super::terminal::Color;
+use crate::plugins::contract::Scope;
+use crate::tasks::TaskStatus;
+
+/// Deep research on your own documents, with sources: by hand, or as an MCP server
+#[derive(Debug, Parser)]
+#[command(name = "bathysphere", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+#[command(after_help = "\
+Examples:
+  bathysphere research --docs . \"how are snapshots stored?\"
+  bathysphere search --docs notes \"spring tides\"
+  bathysphere serve --docs ~/notes        # for an MCP client
+
+`bathysphere COMMAND --help` tells more about each.")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Global {
+    /// Keep configuration, data and cache in DIR
+    #[arg(long, global = true, value_name = "DIR", env = "BATHYSPHERE_HOME", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    pub home: Option<PathBuf>,
+    /// Use this plugins.toml
+    #[arg(long, global = true, value_name = "FILE", env = "BATHYSPHERE_CONFIG", hide_env_values = true, value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Tell more on stderr; twice for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Print the result and errors, nothing else
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: Color,
+    /// Print help
+    #[arg(short, long, global = true, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+    /// Print version
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Research a question and print a cited report
+    Research(ResearchArguments),
+    /// Print the passages that fit a query best
+    Search(SearchArguments),
+    /// List what was researched
+    History(HistoryArguments),
+    /// Print the report of a task again
+    Show(ShowArguments),
+    /// Serve MCP clients on stdin and stdout
+    Serve(ServeArguments),
+    /// See which plugins are at work, and what they may reach
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Plugin(PluginCommand),
+    /// Print the configuration, and where each value comes from
+    Config(ConfigArguments),
+    /// Check what is installed, which backends would work, and what to do
+    Doctor(DoctorArguments),
+    /// Print a completion script for a shell
+    Completions(CompletionsArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct Documents {
+    /// Search the documents in DIR (read-only); may be given several times
+    #[arg(long = "docs", value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "What to search")]
+    pub documents: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere research --docs . \"how are snapshots stored?\"
+  bathysphere research --docs notes --docs papers --scope large \"what is known about neap tides?\"
+  git diff | bathysphere research --docs . --output answer.md -
+  bathysphere research --docs . --json \"which limits are there?\" | jq '.findings[].source'
+
+Progress goes to stderr, the report to stdout. Ctrl-C ends the research and keeps
+what is done. Exit code: 0 done (even when nothing was found), 1 failed, 2 wrong
+input, 130 cancelled.")]
+pub struct ResearchArguments {
+    /// What to find out, in quotes; `-` reads it from stdin
+    #[arg(value_name = "QUESTION")]
+    pub question: String,
+    #[command(flatten)]
+    pub documents: Documents,
+    /// How large the work is that the question belongs to; a large one gets more rounds
+    #[arg(long, value_enum, help_heading = "How far to go")]
+    pub scope: Option<ScopeArgument>,
+    /// Stop after this many rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=50), help_heading = "How far to go")]
+    pub max_rounds: Option<u32>,
+    /// What you know already, or are working on
+    #[arg(long, value_name = "TEXT", help_heading = "How far to go")]
+    pub context: Option<String>,
+    /// Print everything that is known as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Write the report to FILE instead of stdout
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScopeArgument {
+    Tiny,
+    Normal,
+    Large,
+}
+
+impl Command {
+    /// Whether a program reads the result, and so the errors.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Self::Research(arguments) => arguments.json,
+            Self::Search(arguments) => arguments.json,
+            Self::History(arguments) => arguments.json,
+            Self::Show(arguments) => arguments.json,
+            Self::Plugin(PluginCommand::List { json }) => *json,
+            Self::Config(arguments) => arguments.json,
+            Self::Doctor(arguments) => arguments.json,
+            Self::Serve(_) | Self::Completions(_) => false,
+        }
+    }
+}
+
+impl From<ScopeArgument> for Scope {
+    fn from(scope: ScopeArgument) -> Self {
+        match scope {
+            ScopeArgument::Tiny => Self::Tiny,
+            ScopeArgument::Normal => Self::Normal,
+            ScopeArgument::Large => Self::Large,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere search --docs . \"retry after\"
+  bathysphere search --docs notes --limit 3 \"spring tides\"
+  bathysphere search --docs . --json \"spring tides\" | jq -r '.hits[].url'")]
+pub struct SearchArguments {
+    /// Words to look for, in quotes; `-` reads them from stdin
+    #[arg(value_name = "QUERY")]
+    pub query: String,
+    #[command(flatten)]
+    pub documents: Documents,
+    /// Passages to print at the most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Output")]
+    pub limit: u32,
+    /// Print whole passages as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere history
+  bathysphere history --status failed --limit 5
+  bathysphere history --json | jq -r '.[].id'")]
+pub struct HistoryArguments {
+    /// Tasks to list at the most, newest first
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub limit: u32,
+    /// Only tasks that stand so
+    #[arg(long, value_enum)]
+    pub status: Option<StatusArgument>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatusArgument {
+    Running,
+    Completed,
+    Failed,
+    Cancelled,
+    Interrupted,
+}
+
+impl From<StatusArgument> for TaskStatus {
+    fn from(status: StatusArgument) -> Self {
+        match status {
+            StatusArgument::Running => Self::Running,
+            StatusArgument::Completed => Self::Completed,
+            StatusArgument::Failed => Self::Failed,
+            StatusArgument::Cancelled => Self::Cancelled,
+            StatusArgument::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere show 0198c2f4-7a1b
+  bathysphere show 0198c2f4-7a1b --format markdown > report.md
+  bathysphere show 0198c2f4-7a1b --json | jq '.rounds[].queries'")]
+pub struct ShowArguments {
+    /// The task's id, or the beginning of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Print the report in this form, even in a terminal
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Print everything that is known as JSON
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  claude mcp add bathysphere -- bathysphere serve --docs ~/notes
+  bathysphere serve --docs . -v 2>server.log
+
+The server speaks MCP on stdin and stdout, logs to stderr, and ends when stdin does.")]
+pub struct ServeArguments {
+    #[command(flatten)]
+    pub documents: Documents,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// List the plugins: kind, version, where each is from, what it may reach
+    #[command(after_help = "\
+Examples:
+  bathysphere plugin list
+  bathysphere plugin list --json | jq -r '.[] | select(.status != \"ok\").name'")]
+    List {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere config
+  bathysphere --config ./plugins.toml config
+  bathysphere config --json | jq '.[] | select(.origin.place != \"built-in\")'")]
+pub struct ConfigArguments {
+    #[command(flatten)]
+    pub documents: Documents,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere doctor
+  bathysphere doctor --docs notes
+  bathysphere doctor --json | jq '.checks[] | select(.state != \"ok\")'
+
+Exit code: 0, or 1 when something that is configured is broken. Keys are looked
+for, never printed.")]
+pub struct DoctorArguments {
+    #[command(flatten)]
+    pub documents: Documents,
+    /// Print it as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere completions bash > ~/.local/share/bash-completion/completions/bathysphere
+  bathysphere completions zsh > ~/.zfunc/_bathysphere
+  bathysphere completions fish > ~/.config/fish/completions/bathysphere.fish")]
+pub struct CompletionsArguments {
+    /// The shell to complete for
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

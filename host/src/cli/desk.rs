@@ -1,0 +1,140 @@
+//! The seam between what people see and the floors below: all that a command
+//! may ask of them. Commands know nothing else of the engine.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use serde::Serialize;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::resolved::Origin;
+use crate::config::{Grants, PluginSource};
+use crate::plugins::contract::Passage;
+use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus};
+
+/// Where things are, as the flags say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// `--home`: moves configuration, data and cache there.
+    pub home: Option<PathBuf>,
+    /// `--config`: the plugins.toml to use.
+    pub config: Option<PathBuf>,
+    /// `--docs`, in order.
+    pub documents: Vec<PathBuf>,
+}
+
+/// What a command may ask for. Making one costs nothing: each method reads, loads
+/// or creates only what it needs, so that `config` and `doctor` still speak when
+/// the rest is broken.
+#[async_trait]
+pub trait Desk: Send + Sync {
+    /// Researches to the end. Cancelling is no error: the outcome then holds what
+    /// was done. An error means that there is no task to speak of.
+    async fn run(
+        &self,
+        request: TaskRequest,
+        events: UnboundedSender<Event>,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, ErrorReport>;
+
+    /// Ranked passages, best first. No task is made of it.
+    async fn search(
+        &self,
+        query: String,
+        limit: u32,
+        events: UnboundedSender<Event>,
+        cancel: CancellationToken,
+    ) -> Result<Vec<Passage>, ErrorReport>;
+
+    /// Newest first.
+    async fn history(
+        &self,
+        limit: u32,
+        status: Option<TaskStatus>,
+    ) -> Result<Vec<TaskSummary>, ErrorReport>;
+
+    /// The task with this id, or the only one whose id begins so.
+    async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport>;
+
+    async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
+
+    /// Every value of the configuration, in the order to show them.
+    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport>;
+
+    async fn checkup(&self) -> Checkup;
+
+    /// Serves MCP on stdin and stdout until stdin ends or `stop` is cancelled.
+    async fn serve(&self, stop: CancellationToken) -> Result<(), ErrorReport>;
+}
+
+/// A task in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskSummary {
+    pub id: String,
+    pub tool: String,
+    pub question: String,
+    pub status: TaskStatus,
+    pub rounds: u32,
+    pub findings: u32,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// None while it runs.
+    pub duration_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct PluginSummary {
+    pub name: String,
+    /// None when the plugin could not be asked.
+    pub kind: Option<String>,
+    pub version: Option<String>,
+    pub summary: Option<String>,
+    pub source: PluginSource,
+    /// Of the bytes that were loaded; lower-case hexadecimal.
+    pub sha256: Option<String>,
+    pub grants: Grants,
+    /// The tools it serves, or `every tool` for strategy and extractor.
+    pub used_by: Vec<String>,
+    /// Why it cannot be used, or how its last call failed.
+    pub problem: Option<ErrorReport>,
+}
+
+impl PluginSummary {
+    /// As plugins.toml says it.
+    pub fn origin(&self) -> String {
+        match &self.source {
+            PluginSource::Builtin(name) => format!("builtin:{name}"),
+            PluginSource::Path(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// One value of the configuration.
+#[derive(Debug, Clone)]
+pub struct ConfigValue {
+    /// `plugins.search-documents.limits.memory_mb`.
+    pub key: String,
+    pub value: serde_json::Value,
+    pub origin: Origin,
+}
+
+/// What `doctor` asks the engine; what it can see itself it looks up itself.
+#[derive(Debug, Clone)]
+pub struct Checkup {
+    /// The files that make up the configuration, or what is wrong with it.
+    pub configuration: Result<Vec<String>, ErrorReport>,
+    pub plugins: Vec<PluginSummary>,
+    /// What for (`configuration`, `data`, `cache`), and where.
+    pub directories: Vec<(String, PathBuf)>,
+    pub documents: Vec<DocumentSet>,
+}
+
+/// A directory of documents that is searched.
+#[derive(Debug, Clone)]
+pub struct DocumentSet {
+    pub path: PathBuf,
+    /// None when it has not been read yet.
+    pub files: Option<u64>,
+    pub problem: Option<ErrorReport>,
+}

@@ -1,0 +1,318 @@
+//! What the facts mean: for each thing whether it is well, and what to do if not.
+//! Broken is only what the user has configured and cannot work; what is merely
+//! absent is no fault.
+
+use anstyle::Style;
+use serde::Serialize;
+
+use super::facts::{DirectoryState, Facts};
+use crate::cli::desk::{DocumentSet, PluginSummary};
+use crate::cli::pretty;
+use crate::cli::terminal::{BOLD, FAINT, GREEN, Look, RED, YELLOW};
+use crate::report::words::{count, one_line};
+use crate::tasks::ErrorReport;
+
+#[derive(Debug, Serialize)]
+pub struct Diagnosis {
+    pub version: &'static str,
+    pub broken: usize,
+    pub checks: Vec<Check>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub area: &'static str,
+    pub name: String,
+    pub state: State,
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Ok,
+    /// Not there, and not needed as things are configured.
+    Absent,
+    /// There, but it would not work; nothing that is configured needs it.
+    Unready,
+    Broken,
+}
+
+impl State {
+    fn word(self) -> (&'static str, Style) {
+        match self {
+            Self::Ok => ("ok", GREEN),
+            Self::Absent => ("absent", FAINT),
+            Self::Unready => ("unready", YELLOW),
+            Self::Broken => ("broken", RED),
+        }
+    }
+}
+
+pub fn diagnose(facts: &Facts) -> Diagnosis {
+    let mut checks = vec![configuration(facts)];
+    checks.extend(facts.checkup.plugins.iter().map(|plugin| backend(plugin, facts)));
+    checks.extend(documents(&facts.checkup.documents));
+    checks.extend(programs(facts));
+    checks.extend(keys(facts));
+    checks.extend(directories(facts));
+    let broken = checks.iter().filter(|check| check.state == State::Broken).count();
+    Diagnosis { version: env!("CARGO_PKG_VERSION"), broken, checks }
+}
+
+fn check(area: &'static str, name: impl Into<String>, state: State, detail: impl Into<String>, advice: Option<String>) -> Check {
+    Check { area, name: name.into(), state, detail: one_line(&detail.into()), advice }
+}
+
+fn configuration(facts: &Facts) -> Check {
+    match &facts.checkup.configuration {
+        Ok(files) if files.is_empty() => check("Configuration", "plugins.toml", State::Ok, "built-in defaults", None),
+        Ok(files) => check("Configuration", "plugins.toml", State::Ok, files.join(", "), None),
+        Err(error) => check(
+            "Configuration",
+            "plugins.toml",
+            State::Broken,
+            &error.message,
+            Some(error.hint.clone().unwrap_or_else(|| "`bathysphere config` shows what is read".to_owned())),
+        ),
+    }
+}
+
+/// Whether a plugin would work as it is granted, and who needs it.
+fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
+    let in_use = !plugin.used_by.is_empty();
+    let unfit = if in_use { State::Broken } else { State::Unready };
+    let kind = plugin.kind.as_deref().unwrap_or("plugin");
+    if let Some(ErrorReport { message, hint, .. }) = &plugin.problem {
+        return check("Plugins", &plugin.name, unfit, message, hint.clone());
+    }
+    let missing_key = plugin.grants.secrets.iter().find(|secret| {
+        facts.keys.iter().any(|(name, set)| *name == secret.name && !set)
+    });
+    if let Some(secret) = missing_key {
+        let detail = format!("{kind}; needs {}, which is not set", secret.name);
+        let advice = format!("export {}=…, or use another plugin in plugins.toml", secret.name);
+        return check("Plugins", &plugin.name, unfit, detail, Some(advice));
+    }
+    let missing_program = plugin.grants.commands.iter().find(|command| {
+        facts.programs.iter().any(|program| program.name == **command && program.path.is_none())
+    });
+    if let Some(command) = missing_program {
+        let detail = format!("{kind}; needs the program {command}, which is not in PATH");
+        let advice = format!("install {command}, or use another plugin in plugins.toml");
+        return check("Plugins", &plugin.name, unfit, detail, Some(advice));
+    }
+    let used = if in_use { format!("serves {}", plugin.used_by.join(", ")) } else { "works, but serves no tool".to_owned() };
+    check("Plugins", &plugin.name, State::Ok, format!("{kind}; {used}"), None)
+}
+
+fn documents(sets: &[DocumentSet]) -> Vec<Check> {
+    if sets.is_empty() {
+        let advice = "pass --docs DIR, or name directories in [plugins.search-documents.grants] of plugins.toml";
+        return vec![check("Documents", "directories", State::Absent, "none to search", Some(advice.to_owned()))];
+    }
+    let of_set = |set: &DocumentSet| {
+        let name = set.path.display().to_string();
+        match (&set.problem, set.files) {
+            (Some(problem), _) => check("Documents", name, State::Broken, &problem.message, problem.hint.clone()),
+            (None, Some(0)) => check(
+                "Documents",
+                name,
+                State::Absent,
+                "no document that can be searched",
+                Some("Markdown, text, reStructuredText, HTML and source code are read".to_owned()),
+            ),
+            (None, Some(files)) => check("Documents", name, State::Ok, count(files, "document"), None),
+            (None, None) => check("Documents", name, State::Ok, "not read yet; the first question does it", None),
+        }
+    };
+    sets.iter().map(of_set).collect()
+}
+
+fn programs(facts: &Facts) -> Vec<Check> {
+    let of_program = |program: &super::facts::Program| {
+        let users: Vec<&str> = facts
+            .checkup
+            .plugins
+            .iter()
+            .filter(|plugin| plugin.grants.commands.contains(&program.name))
+            .map(|plugin| plugin.name.as_str())
+            .collect();
+        let purpose = if users.is_empty() { program.purpose.clone() } else { format!("used by {}", users.join(", ")) };
+        match &program.path {
+            Some(path) => check("Programs", &program.name, State::Ok, path.display().to_string(), None),
+            None if users.is_empty() => {
+                check("Programs", &program.name, State::Absent, format!("only for {purpose}"), None)
+            }
+            None => check("Programs", &program.name, State::Absent, purpose, None),
+        }
+    };
+    facts.programs.iter().map(of_program).collect()
+}
+
+fn keys(facts: &Facts) -> Vec<Check> {
+    let of_key = |(name, set): &(String, bool)| {
+        let users: Vec<&str> = facts
+            .checkup
+            .plugins
+            .iter()
+            .filter(|plugin| {
+                plugin.grants.secrets.iter().any(|secret| secret.name == *name) || plugin.grants.environment.contains(name)
+            })
+            .map(|plugin| plugin.name.as_str())
+            .collect();
+        let users = if users.is_empty() { "no plugin here uses it".to_owned() } else { format!("used by {}", users.join(", ")) };
+        if *set {
+            check("Keys", name, State::Ok, format!("set; {users}"), None)
+        } else {
+            check("Keys", name, State::Absent, format!("not set; {users}"), None)
+        }
+    };
+    facts.keys.iter().map(of_key).collect()
+}
+
+fn directories(facts: &Facts) -> Vec<Check> {
+    let of_directory = |directory: &super::facts::Directory| {
+        let path = directory.path.display();
+        match &directory.state {
+            DirectoryState::Writable => check("Directories", &directory.purpose, State::Ok, path.to_string(), None),
+            DirectoryState::Creatable => {
+                check("Directories", &directory.purpose, State::Ok, format!("{path} (will be created)"), None)
+            }
+            DirectoryState::Unusable(reason) => check(
+                "Directories",
+                &directory.purpose,
+                State::Broken,
+                format!("{path}: {reason}"),
+                Some("make it writable, or move all of them with --home DIR or BATHYSPHERE_HOME".to_owned()),
+            ),
+        }
+    };
+    facts.directories.iter().map(of_directory).collect()
+}
+
+impl Diagnosis {
+    pub fn as_text(&self, look: Look) -> String {
+        let mut text = format!("bathysphere {}\n", self.version);
+        let name_width = self.checks.iter().map(|check| check.name.chars().count()).filter(|width| *width <= 24).max().unwrap_or(0);
+        let mut area = "";
+        for check in &self.checks {
+            if check.area != area {
+                area = check.area;
+                text.push_str(&format!("\n{}\n", look.paint(BOLD, area)));
+            }
+            let (word, style) = check.state.word();
+            let mark = format!("{}{}", look.paint(style, word), " ".repeat(7 - word.len()));
+            let first = format!("  {mark}  {:<name_width$}  ", check.name);
+            let next = " ".repeat(name_width + 13);
+            text.push_str(&format!("{}\n", pretty::hanging(&check.detail, &first, &next, look)));
+            if let Some(advice) = &check.advice {
+                let advice = pretty::hanging(&one_line(advice), &format!("{}→ ", " ".repeat(11)), &" ".repeat(13), look);
+                text.push_str(&format!("{advice}\n"));
+            }
+        }
+        let end = match self.broken {
+            0 => "All that is configured works.".to_owned(),
+            broken => format!("{} broken.", if broken == 1 { "1 thing is".to_owned() } else { format!("{broken} things are") }),
+        };
+        text.push_str(&format!("\n{}\n", look.paint(if self.broken == 0 { FAINT } else { RED }, &end)));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::facts::{Directory, Program};
+    use super::*;
+    use crate::cli::desk::Checkup;
+    use crate::cli::plugin::tests as plugins;
+
+    fn program(name: &str, purpose: &str, path: Option<&str>) -> Program {
+        Program { name: name.to_owned(), purpose: purpose.to_owned(), path: path.map(PathBuf::from) }
+    }
+
+    fn directory(purpose: &str, state: DirectoryState) -> Directory {
+        Directory { purpose: purpose.to_owned(), path: PathBuf::from(format!("/home/me/.local/{purpose}")), state }
+    }
+
+    fn healthy() -> Facts {
+        Facts {
+            programs: vec![
+                program("gemini", "asking Gemini through its command line", None),
+                program("node", "writing plugins in JavaScript", Some("/usr/bin/node")),
+            ],
+            keys: vec![("GEMINI_API_KEY".to_owned(), true), ("TAVILY_API_KEY".to_owned(), false)],
+            directories: vec![
+                directory("configuration", DirectoryState::Creatable),
+                directory("data", DirectoryState::Writable),
+            ],
+            checkup: Checkup {
+                configuration: Ok(Vec::new()),
+                plugins: vec![plugins::strategy(), plugins::documents(), plugins::web()],
+                directories: Vec::new(),
+                documents: vec![DocumentSet { path: PathBuf::from("/home/me/notes"), files: Some(1234), problem: None }],
+            },
+        }
+    }
+
+    fn ill() -> Facts {
+        let error = |message: &str, hint: &str| ErrorReport {
+            code: "CONFIG".to_owned(),
+            message: message.to_owned(),
+            hint: Some(hint.to_owned()),
+        };
+        let mut web = plugins::web();
+        web.used_by = vec!["search".to_owned()];
+        let mut facts = healthy();
+        facts.directories.push(directory("cache", DirectoryState::Unusable("Permission denied (os error 13)".to_owned())));
+        facts.checkup.configuration =
+            Err(error("plugins.toml:3: unknown key `stratgy`", "did you mean `strategy`?"));
+        facts.checkup.plugins = vec![plugins::broken(), web];
+        facts.checkup.documents = vec![
+            DocumentSet {
+                path: PathBuf::from("/gone"),
+                files: None,
+                problem: Some(error("there is no such directory", "take it out of plugins.toml")),
+            },
+            DocumentSet { path: PathBuf::from("/empty"), files: Some(0), problem: None },
+        ];
+        facts
+    }
+
+    #[test]
+    fn a_healthy_machine() {
+        let diagnosis = diagnose(&healthy());
+        assert_eq!(diagnosis.broken, 0);
+        insta::assert_snapshot!(diagnosis.as_text(Look::default()));
+    }
+
+    #[test]
+    fn an_ill_machine_in_a_narrow_terminal() {
+        let diagnosis = diagnose(&ill());
+        let look = Look { is_terminal: true, styled: false, width: Some(60), columns: Some(60) };
+        insta::assert_snapshot!(diagnosis.as_text(look));
+        assert_eq!(diagnosis.broken, 5, "configuration, both plugins, a directory of documents, the cache");
+    }
+
+    #[test]
+    fn nothing_to_search_is_no_fault_but_gets_advice() {
+        let mut facts = healthy();
+        facts.checkup.documents.clear();
+        let diagnosis = diagnose(&facts);
+        assert_eq!(diagnosis.broken, 0);
+        let check = diagnosis.checks.iter().find(|check| check.area == "Documents").unwrap();
+        assert!(check.advice.as_ref().unwrap().contains("--docs DIR"));
+    }
+
+    #[test]
+    fn json_names_states_and_no_values() {
+        let value = serde_json::to_value(diagnose(&healthy())).unwrap();
+        let key = value["checks"].as_array().unwrap().iter().find(|check| check["name"] == "GEMINI_API_KEY").unwrap();
+        assert_eq!(key["state"], "ok");
+        assert_eq!(key["detail"], "set; no plugin here uses it");
+    }
+}

@@ -1,0 +1,164 @@
+//! Reading the command line, and what is said when that fails: clap's own words,
+//! with the commands grouped by what one wants to do.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+
+use super::arguments::Arguments;
+use super::terminal::Color;
+
+/// Every command stands in one group.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Ask", &["research", "search"]),
+    ("Look back", &["history", "show"]),
+    ("Serve", &["serve"]),
+    ("Set up", &["doctor", "plugin", "config", "completions"]),
+];
+
+/// The whole command line, for parsing, help and completions.
+pub fn command() -> clap::Command {
+    let command = Arguments::command();
+    let template = template(&command);
+    command.help_template(template).max_term_width(100)
+}
+
+fn template(command: &clap::Command) -> String {
+    let heading = command.get_styles().get_header();
+    let name_style = command.get_styles().get_literal();
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (title, names) in GROUPS {
+        text.push_str(&format!("\n{heading}{title}:{heading:#}\n"));
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text.push_str(&format!("  {name_style}{name:<12}{name_style:#} {about}\n"));
+        }
+    }
+    text.push_str(&format!("\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}"));
+    text
+}
+
+pub fn parse(arguments: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    parse_with(command(), arguments)
+}
+
+fn parse_with(command: clap::Command, arguments: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    let choice = match wanted_color(&arguments) {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    let mut command = command.color(choice);
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// `--color`, needed before the rest can be read or refused.
+pub fn wanted_color(arguments: &[OsString]) -> Color {
+    let mut wanted = Color::Auto;
+    let mut after_flag = false;
+    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
+        let value = if after_flag { Some(argument) } else { argument.strip_prefix("--color=") };
+        wanted = match value {
+            Some("always") => Color::Always,
+            Some("never") => Color::Never,
+            _ => wanted,
+        };
+        after_flag = argument == "--color";
+        if argument == "--" {
+            break;
+        }
+    }
+    wanted
+}
+
+/// A question without its quotes is the commonest slip; clap cannot know it.
+pub fn hint(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_word = error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-');
+    is_word.then_some("a question of several words is written in quotes, such as \"how are snapshots stored?\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &[&str]) -> clap::Error {
+        let arguments = std::iter::once("bathysphere").chain(line.iter().copied()).map(OsString::from).collect();
+        // As wide wherever the test runs.
+        parse_with(command().term_width(100), arguments).unwrap_err()
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut known: Vec<String> = command().get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        let mut sorted = grouped.clone();
+        sorted.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(sorted, known);
+    }
+
+    #[test]
+    fn help_teaches() {
+        let mut shown = String::new();
+        let lines: &[&[&str]] = &[
+            &["--help"],
+            &["research", "--help"],
+            &["search", "--help"],
+            &["history", "--help"],
+            &["show", "--help"],
+            &["serve", "--help"],
+            &["plugin", "list", "--help"],
+            &["config", "--help"],
+            &["doctor", "--help"],
+            &["completions", "--help"],
+        ];
+        for line in lines {
+            shown.push_str(&format!("$ bathysphere {}\n{}\n", line.join(" "), refused(line)));
+        }
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn usage_errors_say_what_would_be_right() {
+        let mut shown = String::new();
+        let lines: &[&[&str]] = &[
+            &["reserch", "x"],
+            &["research"],
+            &["research", "how", "do", "tides", "work"],
+            &["research", "x", "--max-rounds", "0"],
+            &["research", "x", "--scope", "huge"],
+            &["search", "x", "--limit", "1000"],
+            &["show"],
+            &["show", "0198", "--json", "--format", "markdown"],
+            &["-v", "-q", "history"],
+            &["completions", "tcsh"],
+        ];
+        for line in lines {
+            let error = refused(line);
+            assert_eq!(error.exit_code(), 2, "{line:?}");
+            shown.push_str(&format!("$ bathysphere {}\n{error}", line.join(" ")));
+            if let Some(hint) = hint(&error) {
+                shown.push_str(&format!("hint: {hint}\n"));
+            }
+            shown.push('\n');
+        }
+        insta::assert_snapshot!(shown);
+    }
+
+    #[test]
+    fn colour_is_known_before_the_rest_is_read() {
+        let wanted = |line: &[&str]| wanted_color(&line.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(wanted(&["b", "--color", "always", "x"]), Color::Always);
+        assert_eq!(wanted(&["b", "--color=never"]), Color::Never);
+        assert_eq!(wanted(&["b", "--", "--color=never"]), Color::Auto);
+    }
+}

@@ -1,0 +1,163 @@
+//! The command line: one file a command. It reads what was typed, asks the
+//! `Desk` for the work, and prints what comes back; it researches nothing itself.
+
+mod arguments;
+mod attend;
+mod completions;
+mod config;
+pub mod desk;
+mod doctor;
+mod documents;
+mod help;
+mod history;
+mod logging;
+mod plugin;
+mod pretty;
+mod progress;
+mod question;
+mod research;
+mod search;
+mod serve;
+mod show;
+mod snippet;
+mod table;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arguments::{Arguments, Command, PluginCommand};
+use desk::{Desk, Setup};
+use terminal::{Stop, Terminal};
+
+use crate::tasks::ErrorReport;
+
+/// Does what the command line says. `open` makes the desk that the flags ask for;
+/// it is not called for what needs none.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, open: impl FnOnce(Setup) -> Arc<dyn Desk>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let color = help::wanted_color(&arguments);
+    let arguments = match help::parse(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return ExitCode::from(refuse(&error, &mut Terminal::standard(color, false))),
+    };
+    let global = &arguments.global;
+    let mut terminal = Terminal::standard(global.color, global.quiet);
+    logging::start(global.verbose, global.quiet, terminal.err);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            terminal.complain(&ErrorReport {
+                code: "INTERNAL".to_owned(),
+                message: format!("cannot start the runtime: {error}"),
+                hint: Some("see that there are threads and file handles left (`ulimit -a`)".to_owned()),
+            });
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = runtime.block_on(carry_out(arguments, open, &mut terminal, &mut std::io::stdin()));
+    // A thread that still waits for stdin must not hold the process back.
+    runtime.shutdown_background();
+    ExitCode::from(code)
+}
+
+/// Carries a command out to its exit code. With `--json` stdout holds JSON
+/// whatever happens, and stderr the words.
+async fn carry_out(
+    arguments: Arguments,
+    open: impl FnOnce(Setup) -> Arc<dyn Desk>,
+    terminal: &mut Terminal,
+    stdin: &mut (impl Read + Send),
+) -> u8 {
+    let json = arguments.command.wants_json();
+    let mut ended = dispatch(arguments, open, terminal, stdin).await;
+    if let Err(Stop::Error(report)) = &ended
+        && json
+        && report.code != terminal::OUTPUT
+        && let Err(stop) = terminal.print_json(&serde_json::json!({ "error": report }))
+    {
+        ended = Err(stop);
+    }
+    exit_code(ended, terminal)
+}
+
+async fn dispatch(
+    arguments: Arguments,
+    open: impl FnOnce(Setup) -> Arc<dyn Desk>,
+    terminal: &mut Terminal,
+    stdin: &mut (impl Read + Send),
+) -> Result<u8, Stop> {
+    let Arguments { global, command } = arguments;
+    let verbose = global.verbose;
+    let desk = |documents: &[std::path::PathBuf]| {
+        open(Setup { home: global.home, config: global.config, documents: documents.to_vec() })
+    };
+    match command {
+        Command::Research(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            research::run(arguments, desk, terminal, stdin, verbose).await
+        }
+        Command::Search(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            search::run(arguments, desk, terminal, stdin, verbose).await
+        }
+        Command::History(arguments) => history::run(&arguments, &*desk(&[]), terminal).await,
+        Command::Show(arguments) => show::run(&arguments, &*desk(&[]), terminal).await,
+        Command::Serve(arguments) => {
+            documents::check(&arguments.documents.documents)?;
+            serve::run(desk(&arguments.documents.documents)).await
+        }
+        Command::Plugin(PluginCommand::List { json }) => plugin::list(json, &*desk(&[]), terminal).await,
+        Command::Config(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            config::run(&arguments, &*desk, terminal).await
+        }
+        Command::Doctor(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            doctor::run(&arguments, &*desk, terminal).await
+        }
+        Command::Completions(arguments) => completions::run(&arguments, terminal),
+    }
+}
+
+/// What a command came to, as the shell sees it: 2 for wrong input, 130 for a
+/// cancelled task, 1 for other errors. A closed pipe is no error.
+fn exit_code(ended: Result<u8, Stop>, terminal: &mut Terminal) -> u8 {
+    match ended {
+        Ok(code) => code,
+        Err(Stop::PipeClosed) => 0,
+        Err(Stop::Error(report)) => {
+            terminal.complain(&report);
+            code_of(&report)
+        }
+    }
+}
+
+fn code_of(report: &ErrorReport) -> u8 {
+    match report.code.as_str() {
+        "INVALID_INPUT" => 2,
+        "CANCELLED" => 130,
+        _ => 1,
+    }
+}
+
+/// Prints what clap has to say: help on stdout, a refusal on stderr.
+fn refuse(error: &clap::Error, terminal: &mut Terminal) -> u8 {
+    let look = if error.use_stderr() { terminal.err } else { terminal.out };
+    let rendered = error.render();
+    let mut text = if look.styled { rendered.ansi().to_string() } else { rendered.to_string() };
+    if !error.use_stderr() {
+        let printed = terminal.print(&text).map(|()| 0);
+        return exit_code(printed, terminal);
+    }
+    if let Some(hint) = help::hint(error) {
+        text.push_str(&format!("\n{} {hint}\n", look.paint(terminal::CYAN, "hint:")));
+    }
+    terminal.write_err(&text);
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+#[cfg(test)]
+mod tests;

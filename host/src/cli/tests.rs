@@ -1,0 +1,239 @@
+//! Whole commands against a desk that only these tests have.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use super::desk::{Checkup, ConfigValue, PluginSummary, TaskSummary};
+use super::terminal::Look;
+use super::terminal::tests::captured;
+use super::*;
+use crate::plugins::contract::{Passage, Preparation, Scope};
+use crate::report::tests as outcomes;
+use crate::tasks::{Event, Outcome, TaskRequest, TaskStatus};
+
+/// Answers with what a test gives it, and remembers what it was asked.
+struct Fake {
+    answer: Result<Outcome, ErrorReport>,
+    asked: Mutex<Vec<TaskRequest>>,
+}
+
+impl Fake {
+    fn new(answer: Result<Outcome, ErrorReport>) -> Arc<Self> {
+        Arc::new(Self { answer, asked: Mutex::new(Vec::new()) })
+    }
+}
+
+fn unavailable() -> ErrorReport {
+    ErrorReport {
+        code: "NOT_FOUND".to_owned(),
+        message: "no task has an id that begins with 0199".to_owned(),
+        hint: Some("`bathysphere history` lists them".to_owned()),
+    }
+}
+
+#[async_trait]
+impl Desk for Fake {
+    async fn run(
+        &self,
+        request: TaskRequest,
+        events: UnboundedSender<Event>,
+        _: CancellationToken,
+    ) -> Result<Outcome, ErrorReport> {
+        self.asked.lock().unwrap().push(request);
+        let preparation = Preparation { items: 3, updated: 3, ..Preparation::default() };
+        events.send(Event::Prepared { plugin: "search-documents".to_owned(), preparation }).unwrap();
+        self.answer.clone()
+    }
+
+    async fn search(
+        &self,
+        query: String,
+        limit: u32,
+        _: UnboundedSender<Event>,
+        _: CancellationToken,
+    ) -> Result<Vec<Passage>, ErrorReport> {
+        if query == "nothing" {
+            return Ok(Vec::new());
+        }
+        let source = outcomes::source("notes/tides.md", (12, 14), "Tides", "Tides › Spring tides");
+        Ok(vec![Passage { source, text: format!("{query} and {limit}"), score: 1.0 }])
+    }
+
+    async fn history(&self, _: u32, _: Option<TaskStatus>) -> Result<Vec<TaskSummary>, ErrorReport> {
+        Ok(Vec::new())
+    }
+
+    async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
+        if outcomes::found().id.starts_with(id) { self.answer.clone() } else { Err(unavailable()) }
+    }
+
+    async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
+        Ok(vec![plugin::tests::documents()])
+    }
+
+    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport> {
+        Ok(Vec::new())
+    }
+
+    async fn checkup(&self) -> Checkup {
+        Checkup {
+            configuration: Err(unavailable()),
+            plugins: Vec::new(),
+            directories: Vec::new(),
+            documents: Vec::new(),
+        }
+    }
+
+    async fn serve(&self, _: CancellationToken) -> Result<(), ErrorReport> {
+        Ok(())
+    }
+}
+
+struct Ran {
+    code: u8,
+    printed: String,
+    said: String,
+}
+
+async fn ran(desk: &Arc<Fake>, line: &[&str], stdin: &str) -> Ran {
+    let arguments = std::iter::once("bathysphere").chain(line.iter().copied()).map(OsString::from).collect();
+    let arguments = help::parse(arguments).unwrap();
+    let (mut terminal, printed, said) = captured(Look::default());
+    terminal.quiet = arguments.global.quiet;
+    let desk = Arc::clone(desk);
+    let code = carry_out(arguments, |_| desk, &mut terminal, &mut stdin.as_bytes()).await;
+    Ran { code, printed: printed.text(), said: said.text() }
+}
+
+#[tokio::test]
+async fn research_prints_the_report_and_tells_how_it_went() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let ran = ran(&desk, &["research", "--scope", "large", "--max-rounds", "2", "--context", "sailing", " why? "], "").await;
+    assert_eq!(ran.code, 0);
+    assert_eq!(ran.printed, crate::report::render_markdown(&outcomes::found()));
+    insta::assert_snapshot!(ran.said, @r"
+    [INFO] search-documents: 3 documents ready (3 read)
+    done in 0.4 s · 2 rounds · 4 findings from 3 files · saved as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
+    ");
+    let asked = desk.asked.lock().unwrap();
+    let [request] = asked.as_slice() else { panic!("asked once") };
+    assert_eq!(request.tool, "research");
+    assert_eq!(request.question.text, "why?");
+    assert_eq!(request.question.scope, Some(Scope::Large));
+    assert_eq!(request.question.max_rounds, Some(2));
+    assert_eq!(request.question.context.as_deref(), Some("sailing"));
+}
+
+#[tokio::test]
+async fn a_question_may_come_from_stdin() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    assert_eq!(ran(&desk, &["research", "-q", "-"], "from stdin\n").await.said, "");
+    assert_eq!(desk.asked.lock().unwrap()[0].question.text, "from stdin");
+}
+
+#[tokio::test]
+async fn how_it_ended_decides_the_exit_code() {
+    let cancelled = ran(&Fake::new(Ok(outcomes::cancelled())), &["research", "why?"], "").await;
+    assert_eq!(cancelled.code, 130);
+    assert!(cancelled.printed.contains("**Cancelled**"), "what was found is printed");
+    assert!(cancelled.said.contains("cancelled after 0.4 s · 1 round · 2 findings from 1 file · kept as"));
+
+    let failed = ran(&Fake::new(Ok(outcomes::failed())), &["research", "why?"], "").await;
+    assert_eq!(failed.code, 1);
+    assert_eq!(failed.printed, "");
+    insta::assert_snapshot!(failed.said, @r"
+    [INFO] search-documents: 3 documents ready (3 read)
+    error: search-documents: the index is locked
+    hint: try again when the other process is done
+    failed after 0.4 s · 1 round · nothing found · kept as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
+    ");
+
+    let nothing = ran(&Fake::new(Ok(outcomes::nothing_found())), &["research", "why?"], "").await;
+    assert_eq!(nothing.code, 0);
+
+    let error = ran(&Fake::new(Err(unavailable())), &["research", "why?"], "").await;
+    assert_eq!(error.code, 1);
+}
+
+#[tokio::test]
+async fn wrong_input_starts_nothing() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let long = "a".repeat(1_000_000);
+    let lines: &[(&[&str], &str)] = &[
+        (&["research", ""], ""),
+        (&["research", "-"], &long),
+        (&["research", "--docs", "no/such/directory", "why?"], ""),
+        (&["research", "--output", "no/such/directory/report.md", "why?"], ""),
+        (&["search", "  "], ""),
+        (&["show", "latest"], ""),
+    ];
+    let mut shown = String::new();
+    for (line, stdin) in lines {
+        let ran = ran(&desk, line, stdin).await;
+        assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{line:?}");
+        shown.push_str(&format!("$ bathysphere {}\n{}\n", line.join(" "), ran.said));
+    }
+    assert!(desk.asked.lock().unwrap().is_empty());
+    insta::assert_snapshot!(shown);
+}
+
+#[tokio::test]
+async fn json_is_json_whatever_happens() {
+    let found = ran(&Fake::new(Ok(outcomes::found())), &["research", "--json", "why?"], "").await;
+    let outcome: Outcome = serde_json::from_str(&found.printed).unwrap();
+    assert_eq!(outcome.findings.len(), 4);
+
+    let failed = ran(&Fake::new(Err(unavailable())), &["research", "--json", "why?"], "").await;
+    let value: serde_json::Value = serde_json::from_str(&failed.printed).unwrap();
+    assert_eq!(value["error"]["code"], "NOT_FOUND");
+    assert_eq!(failed.code, 1);
+    assert!(failed.said.contains("error: no task has an id"));
+
+    let hits = ran(&Fake::new(Ok(outcomes::found())), &["search", "--json", "--limit", "3", "tides"], "").await;
+    let value: serde_json::Value = serde_json::from_str(&hits.printed).unwrap();
+    assert_eq!(value["hits"][0]["text"], "tides and 3");
+}
+
+#[tokio::test]
+async fn a_report_goes_to_the_file_that_was_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path: PathBuf = directory.path().join("report.md");
+    let line = ["research", "why?", "--output", path.to_str().unwrap()];
+    let ran = ran(&Fake::new(Ok(outcomes::found())), &line, "").await;
+    assert_eq!((ran.code, ran.printed.as_str()), (0, ""));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), crate::report::render_markdown(&outcomes::found()));
+    assert!(ran.said.contains("report written to"));
+}
+
+#[tokio::test]
+async fn show_finds_by_prefix_or_says_so() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let shown = ran(&desk, &["show", "0198C2F4-7a1b"], "").await;
+    assert!(shown.printed.starts_with("# When do spring tides"));
+    let missing = ran(&desk, &["show", "0199"], "").await;
+    assert_eq!(missing.code, 1);
+    assert_eq!(missing.said, "error: no task has an id that begins with 0199\nhint: `bathysphere history` lists them\n");
+}
+
+#[tokio::test]
+async fn what_is_empty_is_said_on_stderr() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let history = ran(&desk, &["history"], "").await;
+    assert_eq!((history.code, history.printed.as_str()), (0, ""));
+    assert!(history.said.starts_with("nothing yet"));
+    assert_eq!(ran(&desk, &["history", "--json"], "").await.printed, "[]\n");
+    let search = ran(&desk, &["search", "nothing"], "").await;
+    assert_eq!((search.code, search.printed.as_str()), (0, ""));
+    assert!(search.said.starts_with("nothing matches"));
+}
+
+#[tokio::test]
+async fn doctor_fails_when_what_is_configured_is_broken() {
+    let ran = ran(&Fake::new(Ok(outcomes::found())), &["doctor"], "").await;
+    assert_eq!(ran.code, 1);
+    assert!(ran.printed.contains("broken"), "{}", ran.printed);
+}

@@ -1,0 +1,117 @@
+//! Numbers for sources: what a finding cites gets one, in the order of the
+//! findings; an answer that a model wrote may cite any source by its position.
+
+use super::markdown::{code_span, inline, link_target};
+use super::words::one_line;
+use crate::plugins::contract::Source;
+use crate::tasks::Outcome;
+
+pub struct Citations<'a> {
+    numbered: Vec<&'a Source>,
+    others: Vec<&'a Source>,
+}
+
+impl<'a> Citations<'a> {
+    /// `by_position`: number every source where it stands, because the answer
+    /// counts them so.
+    pub fn new(outcome: &'a Outcome, by_position: bool) -> Self {
+        let mut numbered: Vec<&Source> = Vec::new();
+        if by_position {
+            numbered.extend(&outcome.sources);
+        }
+        for finding in &outcome.findings {
+            if !numbered.iter().any(|source| same_place(source, &finding.source)) {
+                numbered.push(&finding.source);
+            }
+        }
+        let mut others: Vec<&Source> = Vec::new();
+        for source in &outcome.sources {
+            if ![&numbered, &others].iter().any(|list| list.iter().any(|known| same_place(known, source))) {
+                others.push(source);
+            }
+        }
+        Self { numbered, others }
+    }
+
+    /// `[3]`.
+    pub fn mark(&self, source: &Source) -> String {
+        let position = self.numbered.iter().position(|known| same_place(known, source));
+        position.map_or_else(String::new, |index| format!("[{}]", index + 1))
+    }
+
+    /// The list of sources, from 1 on.
+    pub fn listed(&self) -> Vec<String> {
+        self.numbered.iter().map(|source| description(source)).collect()
+    }
+
+    /// What else was looked at, `most` of them by name.
+    pub fn also_read(&self, most: usize) -> Option<String> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let mut names: Vec<String> = self.others.iter().take(most).map(|source| place(source)).collect();
+        if self.others.len() > most {
+            names.push(format!("and {} more", self.others.len() - most));
+        }
+        Some(names.join(", "))
+    }
+}
+
+fn same_place(one: &Source, other: &Source) -> bool {
+    let lines = |source: &Source| {
+        source.location.as_ref().map(|location| (location.start_line, location.end_line))
+    };
+    one.url == other.url && lines(one) == lines(other)
+}
+
+/// The distinct files or pages, in order.
+pub fn files(sources: &[Source]) -> Vec<&str> {
+    let mut files: Vec<&str> = Vec::new();
+    for source in sources {
+        if !files.contains(&source.url.as_str()) {
+            files.push(&source.url);
+        }
+    }
+    files
+}
+
+/// Where it stands, to follow a finding: `path:12-14`, or a link by its host.
+pub fn place(source: &Source) -> String {
+    match web_host(&source.url) {
+        Some(host) => format!("[{}]({})", inline(host), link_target(&source.url)),
+        None => code_span(&source.reference()),
+    }
+}
+
+/// A line of the list of sources: the place, and what stands there.
+fn description(source: &Source) -> String {
+    let title = one_line(&source.title);
+    let heading = source.location.as_ref().and_then(|location| location.heading.as_deref());
+    let heading = heading.map(one_line).unwrap_or_default();
+    // A heading path often begins with the document's own title.
+    let name = match (title.is_empty(), heading.is_empty()) {
+        (_, true) => title,
+        (true, false) => heading,
+        (false, false) if heading.starts_with(&title) => heading,
+        (false, false) => format!("{title} › {heading}"),
+    };
+    let published = source.published.as_ref().map(|date| format!(" ({})", inline(date)));
+    let published = published.unwrap_or_default();
+    if web_host(&source.url).is_some() {
+        let name = if name.is_empty() { source.url.clone() } else { name };
+        return format!("[{}]({}){published}", bracketless(&inline(&name)), link_target(&source.url));
+    }
+    let name = if name.is_empty() || source.url.ends_with(&name) { String::new() } else { format!(" – {}", inline(&name)) };
+    format!("{}{name}{published}", code_span(&source.reference()))
+}
+
+/// A link's text must not end before its end.
+fn bracketless(text: &str) -> String {
+    text.replace('[', "(").replace(']', ")")
+}
+
+fn web_host(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    Some(host.rsplit('@').next().unwrap_or(host))
+}

@@ -1,0 +1,294 @@
+//! The outcome of a task as a report that people read and keep. What came from
+//! elsewhere is data: it cannot leave the place the template gives it. Touches no
+//! network and no store; `save` writes one file, whole or not at all.
+
+mod citations;
+mod code;
+pub mod markdown;
+mod save;
+pub mod words;
+
+pub use citations::files;
+pub use save::{SaveError, can_save, save};
+
+use minijinja::{Environment, context};
+
+use crate::plugins::contract::{Finding, Round};
+use crate::tasks::{Outcome, TaskStatus};
+use citations::Citations;
+use markdown::{Block, blocks, code_span, contained, fence_lines, inline};
+use words::{count, duration, one_line, quoted_list, shortened, stop_reason};
+
+const TEMPLATE: &str = include_str!("../../../templates/report.md");
+
+/// Longer questions are shortened in the title and stand in full below it.
+const TITLE_CHARACTERS: usize = 160;
+
+/// Sources that no finding cites are named, but not without end.
+const ALSO_READ: usize = 8;
+
+/// The report in Markdown.
+pub fn render_markdown(outcome: &Outcome) -> String {
+    let text = one_line(&outcome.question.text);
+    let title = shortened(&text, TITLE_CHARACTERS);
+    let question = (title != text).then(|| contained(&outcome.question.text, 2));
+    let answer = (!outcome.answer.trim().is_empty()
+        && !restates(&outcome.answer, &outcome.findings))
+    .then(|| contained(&outcome.answer, 2));
+    let citations = Citations::new(outcome, answer.is_some());
+    let nothing = outcome.findings.is_empty() && answer.is_none();
+    // What was looked through is then told as the result, not once more below.
+    let told = nothing && outcome.status == TaskStatus::Completed;
+
+    let rendered = Environment::new()
+        .render_str(
+            TEMPLATE,
+            context! {
+                title => inline(&title),
+                question,
+                notices => notices(outcome, nothing),
+                answer,
+                findings => outcome.findings.iter().map(|finding| bullet(finding, &citations)).collect::<Vec<_>>(),
+                looked_through => if told { looked_through(outcome) } else { Vec::new() },
+                advice => if told { advice(outcome) } else { Vec::new() },
+                sources => citations.listed(),
+                also_read => if nothing { None } else { citations.also_read(ALSO_READ) },
+                course => course(outcome),
+            },
+        )
+        .expect("the built-in template renders any outcome");
+    tidy(&rendered)
+}
+
+/// At most one empty line in a row, except in code, and one newline at the end.
+fn tidy(text: &str) -> String {
+    let mut tidied = String::with_capacity(text.len());
+    let mut fence: Option<String> = None;
+    let mut empty = false;
+    for line in text.trim().lines() {
+        let content = line.trim();
+        match &fence {
+            Some(ticks) if content == ticks => fence = None,
+            Some(_) => {}
+            None => {
+                let ticks: String = content.chars().take_while(|mark| *mark == '`').collect();
+                if ticks.len() >= 3 {
+                    fence = Some(ticks);
+                }
+            }
+        }
+        if content.is_empty() && empty && fence.is_none() {
+            continue;
+        }
+        empty = content.is_empty();
+        tidied.push_str(if fence.is_some() { line } else { line.trim_end() });
+        tidied.push('\n');
+    }
+    tidied
+}
+
+/// What the reader must know before reading on.
+fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
+    let mut notices = Vec::new();
+    match outcome.status {
+        TaskStatus::Completed => {
+            if nothing && outcome.note.is_none() {
+                notices.push("Nothing was found that answers this question.".to_owned());
+            }
+        }
+        TaskStatus::Cancelled if nothing => {
+            notices.push("**Cancelled** before anything was found.".to_owned());
+        }
+        TaskStatus::Cancelled => {
+            notices.push("**Cancelled**: this is what had been found by then.".to_owned());
+        }
+        TaskStatus::Failed if outcome.error.is_some() => {}
+        TaskStatus::Failed => notices.push("**Failed.**".to_owned()),
+        TaskStatus::Interrupted => notices.push(
+            "**Interrupted**: the process that worked on this is gone; this is what had been found by then."
+                .to_owned(),
+        ),
+        TaskStatus::Running => {
+            notices.push("**Still running**: this is what has been found so far.".to_owned());
+        }
+    }
+    if let Some(error) = &outcome.error {
+        let hint = error.hint.as_ref().map(|hint| format!(" ({})", inline(hint)));
+        notices.push(format!("**Failed**: {}{}", inline(&error.message), hint.unwrap_or_default()));
+    }
+    notices.extend(outcome.note.as_ref().map(|note| inline(note)));
+    notices
+}
+
+/// Whether the answer says no more than the findings do.
+fn restates(answer: &str, findings: &[Finding]) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|character| character.is_alphabetic()).collect()
+    };
+    let whole = letters(answer);
+    let mut rest = whole.clone();
+    for finding in findings {
+        for part in [letters(&finding.text), letters(&finding.source.url)] {
+            if !part.is_empty() {
+                rest = rest.replace(&part, "");
+            }
+        }
+    }
+    rest.len() * 10 <= whole.len()
+}
+
+/// A finding as a list item: its words, its number, and the place.
+fn bullet(finding: &Finding, citations: &Citations) -> String {
+    let cited = format!("{} {}", citations.mark(&finding.source), citations::place(&finding.source));
+    let text = code::presented(&finding.text, &finding.source.url);
+    let mut parts = blocks(&text).into_iter().peekable();
+    let mut item = match parts.peek() {
+        Some(Block::Paragraph(text) | Block::Item(text)) => {
+            let first = format!("- {text} {cited}");
+            parts.next();
+            first
+        }
+        _ => format!("- {cited}"),
+    };
+    let mut listing = false;
+    for part in parts {
+        let (text, is_item) = match part {
+            Block::Paragraph(text) => (format!("  {text}"), false),
+            Block::Item(text) => (format!("  - {text}"), true),
+            Block::Table(rows) => (format!("  {}", rows.join("\n  ")), false),
+            Block::Code { language, text } => (fence_lines(&language, &text, "  "), false),
+        };
+        item.push_str(if listing && is_item { "\n" } else { "\n\n" });
+        listing = is_item;
+        item.push_str(&text);
+    }
+    if !says_the_same(&finding.quote, &finding.text) {
+        item.push_str(&format!("\n\n  > “{}”", inline(&finding.quote)));
+    }
+    item
+}
+
+fn says_the_same(quote: &str, text: &str) -> bool {
+    let quote = one_line(quote);
+    quote.is_empty() || one_line(text).contains(&quote)
+}
+
+fn queries(outcome: &Outcome) -> Vec<String> {
+    let mut queries: Vec<String> = Vec::new();
+    for query in outcome.rounds.iter().flat_map(|round| &round.queries) {
+        let query = inline(&shortened(&one_line(query), TITLE_CHARACTERS));
+        if !queries.contains(&query) {
+            queries.push(query);
+        }
+    }
+    queries
+}
+
+fn looked_through(outcome: &Outcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    let queries = queries(outcome);
+    if !queries.is_empty() {
+        lines.push(format!("Searched for {}.", quoted_list(queries.iter().map(String::as_str))));
+    }
+    let files = files(&outcome.sources);
+    match files.as_slice() {
+        [] => lines.push("No passage matched these words.".to_owned()),
+        files => {
+            let shown: Vec<String> =
+                files.iter().take(ALSO_READ).map(|file| code_span(file)).collect();
+            let more = files.len().saturating_sub(ALSO_READ);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            lines.push(format!(
+                "Read {} from {}{more}: no answer there.",
+                count(outcome.sources.len() as u64, "passage"),
+                shown.join(", "),
+            ));
+        }
+    }
+    lines
+}
+
+fn advice(outcome: &Outcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    let follow_ups: Vec<String> = outcome
+        .rounds
+        .last()
+        .into_iter()
+        .flat_map(|round| &round.follow_ups)
+        .take(3)
+        .map(|text| inline(text))
+        .collect();
+    if !follow_ups.is_empty() {
+        lines.push(format!("Ask about {}.", quoted_list(follow_ups.iter().map(String::as_str))));
+    }
+    lines.push("Name the thing as the documents name it; a few rare words find more than a sentence.".to_owned());
+    lines.push(
+        "See that the right documents are searched: `--docs DIR` adds a directory, `bathysphere doctor` lists what is there."
+            .to_owned(),
+    );
+    lines
+}
+
+/// How the research went: rounds, what each searched and brought, why it ended.
+fn course(outcome: &Outcome) -> Vec<String> {
+    let mut lines: Vec<String> = outcome.rounds.iter().map(round_line).collect();
+    let mut end = count(outcome.rounds.len() as u64, "round");
+    if let Some(plan) = &outcome.plan {
+        let most = if plan.rounds as usize > outcome.rounds.len() {
+            format!(" of at most {}", plan.rounds)
+        } else {
+            String::new()
+        };
+        end = format!("{end}{most} ({} research: {})", plan.level.as_str(), inline(&plan.reason));
+    }
+    end = format!("{end} in {}", duration(outcome.duration_ms));
+    match &outcome.stop_reason {
+        Some(reason) => end = format!("{end}. Stopped because {}.", inline(&stop_reason(reason))),
+        None => end.push('.'),
+    }
+    lines.push(end);
+    lines.extend(spent(outcome));
+    lines
+}
+
+fn round_line(round: &Round) -> String {
+    let queries: Vec<String> =
+        round.queries.iter().map(|query| inline(&shortened(&one_line(query), TITLE_CHARACTERS))).collect();
+    let did = match (round.step.as_str(), queries.as_slice()) {
+        ("delegate", _) => "handed the question to a research backend".to_owned(),
+        (_, []) => "asked the agent".to_owned(),
+        (_, queries) => format!("searched {}", quoted_list(queries.iter().map(String::as_str))),
+    };
+    let brought = match &round.error {
+        Some(error) => format!("failed: {}", inline(&error.message)),
+        None if round.new_findings == 0 && round.new_sources == 0 => "nothing new".to_owned(),
+        None if round.new_findings == 0 => {
+            format!("{}, but no finding", count(round.new_sources.into(), "new source"))
+        }
+        None => format!(
+            "{} from {}",
+            count(round.new_findings.into(), "new finding"),
+            count(round.new_sources.into(), "new source"),
+        ),
+    };
+    format!("Round {} {did}: {brought}.", round.number)
+}
+
+/// Model, tokens and money, where there were any.
+fn spent(outcome: &Outcome) -> Option<String> {
+    let usage = &outcome.usage;
+    let mut parts = Vec::new();
+    parts.extend(outcome.model.as_ref().map(|model| format!("model {}", code_span(model))));
+    if usage.input_tokens + usage.output_tokens > 0 {
+        parts.push(format!(
+            "{} read and {} written",
+            count(usage.input_tokens, "token"),
+            count(usage.output_tokens, "token"),
+        ));
+    }
+    parts.extend(usage.cost_usd.map(|cost| format!("${cost:.4}")));
+    (!parts.is_empty()).then(|| format!("Used {}.", parts.join(", ")))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,217 @@
+//! Reports as people see them, and the outcomes that other tests print too.
+
+use super::*;
+use crate::plugins::contract::{
+    ErrorKind, Level, Location, Plan, PluginError, Quality, Question, SearchDepth, Source, StopReason, Usage,
+};
+use crate::tasks::ErrorReport;
+
+pub fn source(url: &str, lines: (u32, u32), title: &str, heading: &str) -> Source {
+    Source {
+        url: url.to_owned(),
+        title: title.to_owned(),
+        location: Some(Location {
+            start_line: lines.0,
+            end_line: lines.1,
+            heading: Some(heading.to_owned()),
+        }),
+        published: None,
+        extra: Vec::new(),
+    }
+}
+
+pub fn finding(text: &str, source: Source) -> Finding {
+    Finding { text: text.to_owned(), quote: text.to_owned(), source }
+}
+
+pub fn round(number: u32, queries: &[&str], new_findings: u32, new_sources: u32) -> Round {
+    Round {
+        number,
+        step: "gather".to_owned(),
+        reason: "the question names two things".to_owned(),
+        queries: queries.iter().map(|query| (*query).to_owned()).collect(),
+        sources: Vec::new(),
+        new_sources,
+        findings: Vec::new(),
+        new_findings,
+        answer: None,
+        verified: None,
+        quality: Quality::default(),
+        follow_ups: Vec::new(),
+        usage: Usage::default(),
+        error: None,
+        duration_ms: 12,
+        extra: Vec::new(),
+    }
+}
+
+/// Two rounds, four findings, from documents.
+pub fn found() -> Outcome {
+    let spring = source("notes/tides.md", (12, 14), "Tides", "Tides › Spring tides");
+    let table = source("notes/almanac.rst", (40, 52), "Almanac", "Reading the tables");
+    let command = source("README.md", (3, 9), "Tide tool", "Tide tool › Usage");
+    Outcome {
+        id: "0198c2f4-7a1b-7c3d-8e4f-112233445566".to_owned(),
+        tool: "research".to_owned(),
+        question: Question {
+            text: "When do spring tides happen, and how are they predicted?".to_owned(),
+            ..Question::default()
+        },
+        status: TaskStatus::Completed,
+        plan: Some(Plan {
+            level: Level::Medium,
+            rounds: 3,
+            results: 8,
+            pages: 0,
+            depth: SearchDepth::Basic,
+            reason: "two questions in one".to_owned(),
+            extra: Vec::new(),
+        }),
+        rounds: vec![
+            round(1, &["spring tides", "predict tides"], 3, 3),
+            round(2, &["tidal harmonic constants"], 1, 1),
+        ],
+        answer: String::new(),
+        findings: vec![
+            finding(
+                "Spring tides come twice a month, at new and at full moon, when sun and moon pull in one line.",
+                spring.clone(),
+            ),
+            finding("A day or two passes between the moon's phase and the highest tide: the *age of the tide*.", spring.clone()),
+            finding("The tables are made from harmonic constants with `tide_at<Port>(time)`, one set a port.", table.clone()),
+            finding("Print the next week:\n\n```sh\ntide --port brest --days 7\n# as a table\ntide --table\n```", command.clone()),
+        ],
+        sources: vec![spring, table, command, source("notes/winds.md", (1, 4), "Winds", "Winds")],
+        stop_reason: Some(StopReason::DiminishingReturns),
+        note: None,
+        usage: Usage::default(),
+        model: None,
+        created_at: "2026-03-01T09:30:00Z".to_owned(),
+        finished_at: Some("2026-03-01T09:30:00.412Z".to_owned()),
+        duration_ms: 412,
+        error: None,
+    }
+}
+
+pub fn nothing_found() -> Outcome {
+    Outcome {
+        findings: Vec::new(),
+        sources: vec![source("notes/winds.md", (1, 4), "Winds", "Winds")],
+        rounds: vec![
+            round(1, &["spring tides", "predict tides"], 0, 1),
+            Round { follow_ups: vec!["tide tables of Brest".to_owned()], ..round(2, &["neap"], 0, 0) },
+        ],
+        stop_reason: Some(StopReason::NothingFound),
+        ..found()
+    }
+}
+
+pub fn cancelled() -> Outcome {
+    let mut outcome = found();
+    outcome.status = TaskStatus::Cancelled;
+    outcome.rounds.truncate(1);
+    outcome.findings.truncate(2);
+    outcome.sources.truncate(1);
+    outcome.stop_reason = None;
+    outcome
+}
+
+pub fn failed() -> Outcome {
+    let mut outcome = nothing_found();
+    outcome.status = TaskStatus::Failed;
+    outcome.rounds.truncate(1);
+    outcome.rounds[0].error = Some(PluginError::new(ErrorKind::Unavailable, "the index is locked"));
+    outcome.sources.clear();
+    outcome.stop_reason = None;
+    outcome.error = Some(ErrorReport {
+        code: "UNAVAILABLE".to_owned(),
+        message: "search-documents: the index is locked".to_owned(),
+        hint: Some("try again when the other process is done".to_owned()),
+    });
+    outcome
+}
+
+/// All that source text might do to a report.
+fn hostile() -> Outcome {
+    let mut outcome = found();
+    outcome.question.text = "# What <b>is</b>\n---\nthis `thing?".to_owned();
+    outcome.answer = "# Owned\n\n[1]: http://evil.example\n\n<script>x</script> ![p](http://evil.example/p)\n\n```\nnever closed".to_owned();
+    outcome.findings = vec![
+        finding("# Heading\n\n<!-- hides the rest", source("a`b.md", (1, 1), "T](http://evil.example)", "H\n# X")),
+        finding("```\nopen fence\n## Sources\n1. forged", source("b.md", (2, 3), "B", "B")),
+        finding("ends in a lone ` tick", source("c.md", (4, 4), "", "")),
+        finding("\u{1b}[2Jwiped \u{202e}reversed", source("d.md", (5, 5), "D", "")),
+        Finding {
+            text: "The port is open all year.".to_owned(),
+            quote: "Open all year\n\n# round".to_owned(),
+            source: Source {
+                url: "https://example.org/a?b=<c>".to_owned(),
+                title: "Ports [all]".to_owned(),
+                location: None,
+                published: Some("2025-11-02".to_owned()),
+                extra: Vec::new(),
+            },
+        },
+    ];
+    outcome.sources = outcome.findings.iter().map(|finding| finding.source.clone()).collect();
+    outcome.model = Some("some-model".to_owned());
+    outcome.usage = Usage { input_tokens: 1234, output_tokens: 56, cost_usd: Some(0.0123), ..Usage::default() };
+    outcome
+}
+
+#[test]
+fn a_report_with_findings() {
+    insta::assert_snapshot!(render_markdown(&found()));
+}
+
+#[test]
+fn a_report_that_found_nothing() {
+    insta::assert_snapshot!(render_markdown(&nothing_found()));
+}
+
+#[test]
+fn a_report_that_was_cancelled() {
+    insta::assert_snapshot!(render_markdown(&cancelled()));
+}
+
+#[test]
+fn a_report_that_failed() {
+    insta::assert_snapshot!(render_markdown(&failed()));
+}
+
+#[test]
+fn hostile_text_stays_in_its_place() {
+    let report = render_markdown(&hostile());
+    insta::assert_snapshot!(report);
+    let headings: Vec<&str> = report.lines().filter(|line| line.starts_with("# ") || line.starts_with("## ")).collect();
+    assert_eq!(headings.len(), 5, "title, answer, findings, sources, course: {headings:?}");
+    assert!(!report.contains('\u{1b}') && !report.contains('\u{202e}'));
+}
+
+#[test]
+fn an_answer_that_repeats_the_findings_is_not_printed_twice() {
+    let mut outcome = found();
+    outcome.answer = outcome.findings.iter().enumerate().map(|(index, finding)| format!("- {} [{}]\n", finding.text, index + 1)).collect();
+    assert_eq!(render_markdown(&outcome), render_markdown(&found()));
+    outcome.answer.push_str("Taken together, the tide follows the moon with a delay that each port measures for itself.");
+    assert!(render_markdown(&outcome).contains("## Answer\n"));
+}
+
+#[test]
+fn a_long_question_is_shortened_in_the_title_alone() {
+    let mut outcome = nothing_found();
+    outcome.question.text = "Why does the sea rise and fall? ".repeat(20);
+    let report = render_markdown(&outcome);
+    let title = report.lines().next().unwrap();
+    assert!(title.ends_with('…') && title.chars().count() <= TITLE_CHARACTERS + 2, "{title}");
+    assert!(report.contains(outcome.question.text.trim()));
+}
+
+#[test]
+fn a_note_of_the_strategy_takes_the_place_of_the_stock_sentence() {
+    let mut outcome = nothing_found();
+    outcome.note = Some("the documents speak of winds only".to_owned());
+    let report = render_markdown(&outcome);
+    assert!(report.contains("> the documents speak of winds only"));
+    assert!(!report.contains("Nothing was found that answers"));
+}
