@@ -8,10 +8,10 @@
 //!
 //! ```text
 //! cli, mcp → tasks → research → plugins → gates → store, config
-//!                 report stands beside store
+//!              └───→ report ────┘
 //! ```
 //!
-//! An arrow never runs up. Only `gates` opens sockets, starts processes, reads
+//! An arrow never runs up, and `engine` puts it all together. Only `gates` opens sockets, starts processes, reads
 //! secrets or the user's files; only `plugins::v0_1` sees generated bindings; only
 //! `mcp` knows the protocol.
 
@@ -19,7 +19,9 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod gates;
+pub mod mcp;
 pub mod plugins;
 pub mod report;
+pub mod research;
 pub mod store;
 pub mod tasks;

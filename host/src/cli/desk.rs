@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use serde::Serialize;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +11,8 @@ use crate::config::resolved::Origin;
 use crate::config::{Grants, PluginSource};
 use crate::plugins::contract::Passage;
 use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus};
+
+pub use crate::tasks::TaskSummary;
 
 /// Where things are, as the flags say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,21 +67,6 @@ pub trait Desk: Send + Sync {
 
     /// Serves MCP on stdin and stdout until stdin ends or `stop` is cancelled.
     async fn serve(&self, stop: CancellationToken) -> Result<(), ErrorReport>;
-}
-
-/// A task in a list.
-#[derive(Debug, Clone, Serialize)]
-pub struct TaskSummary {
-    pub id: String,
-    pub tool: String,
-    pub question: String,
-    pub status: TaskStatus,
-    pub rounds: u32,
-    pub findings: u32,
-    /// RFC 3339, UTC.
-    pub created_at: String,
-    /// None while it runs.
-    pub duration_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone)]

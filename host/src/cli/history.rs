@@ -28,7 +28,7 @@ pub async fn run(arguments: &HistoryArguments, desk: &dyn Desk, terminal: &mut T
 fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
     // The question is what one looks for: a narrow terminal leaves out the rest.
     let columns = look.columns.unwrap_or(usize::MAX);
-    let headers: Vec<&str> = [("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("ROUNDS", 100), ("FOUND", 80), ("QUESTION", 0)]
+    let headers: Vec<&str> = [("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("ROUNDS", 100), ("QUESTION", 0)]
         .into_iter()
         .filter(|(_, least)| columns >= *least)
         .map(|(header, _)| header)
@@ -39,7 +39,6 @@ fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
         "STATUS" => Cell::styled(task.status.as_str(), status_style(task.status)),
         "TOOK" => Cell::new(task.duration_ms.map_or_else(|| "–".to_owned(), duration)),
         "ROUNDS" => Cell::new(task.rounds.to_string()),
-        "FOUND" => Cell::new(task.findings.to_string()),
         _ => Cell::new(one_line(&task.question)),
     };
     let rows: Vec<Vec<Cell>> =
@@ -77,7 +76,6 @@ mod tests {
             question: question.to_owned(),
             status,
             rounds: 2,
-            findings: 5,
             created_at: "2026-03-01T23:30:00Z".to_owned(),
             duration_ms,
         }

@@ -59,7 +59,7 @@ impl Progress {
             Event::RoundEnded { round, of } => {
                 self.mark(round.error.is_none(), &round_ended(round, *of), terminal);
             }
-            Event::Started { .. } | Event::Finished { .. } => {}
+            Event::Started { .. } => {}
         }
     }
 

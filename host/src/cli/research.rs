@@ -126,10 +126,9 @@ fn invalid(message: String) -> ErrorReport {
     }
 }
 
-/// The beginning of an id that names its task: a version 7 UUID begins with its
-/// time in milliseconds, and that is this long.
+/// The beginning of an id, enough to name its task.
 pub fn short_id(id: &str) -> &str {
-    id.get(..13).unwrap_or(id)
+    id.get(..8).unwrap_or(id)
 }
 
 fn last_line(outcome: &Outcome) -> String {

@@ -1,9 +1,17 @@
 //! The only code that opens a socket, starts a process, reads a secret or a
 //! user's file. Each gate checks the grant at the moment of use.
 
+pub mod documents;
 mod error;
 pub mod http;
 pub mod process;
 pub mod secrets;
 
 pub use error::{GateError, GateErrorKind};
+
+/// All that one plugin can reach, each gate with that plugin's grants.
+pub struct Gates {
+    pub http: http::HttpGate,
+    pub process: process::ProcessGate,
+    pub documents: documents::DocumentsGate,
+}

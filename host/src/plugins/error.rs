@@ -12,6 +12,21 @@ pub enum LimitKind {
     HostCalls,
     ValueSize,
     Stack,
+    Printed,
+}
+
+impl LimitKind {
+    /// The key in `[plugins.NAME.limits]` that moves it.
+    fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Memory => Some("memory_mb"),
+            Self::Compute => Some("compute_seconds"),
+            Self::Timeout => Some("timeout_seconds"),
+            Self::HostCalls => Some("host_calls"),
+            Self::ValueSize => Some("value_mb"),
+            Self::Stack | Self::Printed => None,
+        }
+    }
 }
 
 /// Why a call of a plugin gave no result.
@@ -21,12 +36,11 @@ pub enum CallError {
     #[error("{plugin}: {error}")]
     Failed { plugin: String, error: PluginError },
     /// The plugin was ended by a limit.
-    #[error("{plugin}: {message}")]
+    #[error("plugin {plugin} {message}")]
     Limit { plugin: String, limit: LimitKind, message: String },
     /// The plugin panicked or broke the rules of the sandbox.
-    #[error("{plugin} crashed: {message}")]
+    #[error("plugin {plugin} crashed: {message}")]
     Crashed { plugin: String, message: String },
-    /// The plugin could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
@@ -35,19 +49,11 @@ impl CallError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Failed { error, .. } => error.hint.clone(),
-            Self::Limit { plugin, limit, .. } => {
-                let key = match limit {
-                    LimitKind::Memory => "memory_mb",
-                    LimitKind::Compute => "compute_seconds",
-                    LimitKind::Timeout => "timeout_seconds",
-                    LimitKind::HostCalls => "host_calls",
-                    LimitKind::ValueSize => "value_mb",
-                    LimitKind::Stack => return None,
-                };
-                Some(format!(
+            Self::Limit { plugin, limit, .. } => limit.key().map(|key| {
+                format!(
                     "if the plugin is sound and needs more, raise `{key}` in [plugins.{plugin}.limits]"
-                ))
-            }
+                )
+            }),
             Self::Crashed { .. } => None,
             Self::Load(error) => error.hint.clone(),
         }
@@ -61,4 +67,15 @@ pub struct LoadError {
     pub plugin: String,
     pub message: String,
     pub hint: Option<String>,
+}
+
+impl LoadError {
+    pub fn new(plugin: &str, message: impl Into<String>) -> Self {
+        Self { plugin: plugin.to_owned(), message: message.into(), hint: None }
+    }
+
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
 }

@@ -5,16 +5,17 @@
 mod citations;
 mod code;
 pub mod markdown;
+mod outcome;
 mod save;
 pub mod words;
 
 pub use citations::files;
+pub use outcome::{ErrorReport, Outcome, TaskStatus, timestamp};
 pub use save::{SaveError, can_save, save};
 
 use minijinja::{Environment, context};
 
 use crate::plugins::contract::{Finding, Round};
-use crate::tasks::{Outcome, TaskStatus};
 use citations::Citations;
 use markdown::{Block, blocks, code_span, contained, fence_lines, inline};
 use words::{count, duration, one_line, quoted_list, shortened, stop_reason};

@@ -36,7 +36,7 @@ pub fn save(path: &Path, text: &str) -> Result<(), SaveError> {
         return file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = parent(path).join(format!(".{name}.{}.part", uuid::Uuid::now_v7().simple()));
+    let beside = parent(path).join(format!(".{name}.{}.part", uuid::Uuid::new_v4().simple()));
     let written = write_beside(&beside, text).and_then(|()| {
         if let Ok(existing) = fs::metadata(path) {
             fs::set_permissions(&beside, existing.permissions())?;

@@ -15,6 +15,7 @@
 
 mod calls;
 mod connection;
+pub mod documents;
 mod error;
 mod owner;
 mod results;

@@ -120,7 +120,7 @@ fn writable(path: &Path) -> DirectoryState {
     let Some(nearest) = path.ancestors().find(|ancestor| ancestor.is_dir()) else {
         return DirectoryState::Unusable("no directory above it exists".to_owned());
     };
-    let probe = nearest.join(format!(".bathysphere-{}", uuid::Uuid::now_v7().simple()));
+    let probe = nearest.join(format!(".bathysphere-{}", uuid::Uuid::new_v4().simple()));
     match File::create_new(&probe) {
         Err(error) => DirectoryState::Unusable(error.to_string()),
         Ok(_) => {

@@ -126,7 +126,7 @@ pub struct Passage {
 }
 
 /// One thing that was learned, with the words it rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Finding {
     pub text: String,
     pub quote: String,

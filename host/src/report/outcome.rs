@@ -1,0 +1,127 @@
+//! What a task came to: printed by the command line, stored, returned by the MCP
+//! tools, and turned into a report.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plugins::CallError;
+use crate::plugins::contract::{ErrorKind, Finding, Plan, Question, Round, Source, StopReason, Usage};
+use crate::store::{Status, StoreError};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    Running,
+    Completed,
+    Failed,
+    Cancelled,
+    /// Its process is gone; what it had done is kept.
+    Interrupted,
+}
+
+impl TaskStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// All there is to know about a task: what `research` prints, `show` reads back
+/// and the MCP tools return.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Outcome {
+    pub id: String,
+    pub tool: String,
+    pub question: Question,
+    pub status: TaskStatus,
+    pub plan: Option<Plan>,
+    pub rounds: Vec<Round>,
+    /// The answer in Markdown, without the sources; empty when nothing was found.
+    pub answer: String,
+    pub findings: Vec<Finding>,
+    /// In the order the findings cite them, then what else was looked at.
+    pub sources: Vec<Source>,
+    pub stop_reason: Option<StopReason>,
+    /// What the reader should know: nothing found, verification not completed.
+    pub note: Option<String>,
+    pub usage: Usage,
+    pub model: Option<String>,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    pub finished_at: Option<String>,
+    pub duration_ms: u64,
+    pub error: Option<ErrorReport>,
+}
+
+/// An error as users and programs read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ErrorReport {
+    /// A stable word in capitals, such as `INVALID_INPUT`.
+    pub code: String,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl From<&CallError> for ErrorReport {
+    fn from(error: &CallError) -> Self {
+        let code = match error {
+            CallError::Failed { error, .. } => match &error.kind {
+                ErrorKind::NotFound => "NOT_FOUND",
+                ErrorKind::Auth => "AUTH_ERROR",
+                ErrorKind::RateLimited(_) => "RATE_LIMITED",
+                ErrorKind::Unavailable => "UNAVAILABLE",
+                ErrorKind::InvalidInput => "INVALID_INPUT",
+                ErrorKind::Refused => "REFUSED",
+                ErrorKind::Other(_) => "EXECUTION_ERROR",
+            },
+            CallError::Limit { .. } => "PLUGIN_LIMIT",
+            CallError::Crashed { .. } => "PLUGIN_CRASHED",
+            CallError::Load(_) => "PLUGIN_NOT_LOADED",
+        };
+        Self { code: code.to_owned(), message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<StoreError> for ErrorReport {
+    fn from(error: StoreError) -> Self {
+        let code = match error {
+            StoreError::NoSuchTask { .. } | StoreError::AmbiguousTask { .. } => "NOT_FOUND",
+            _ => "STORE_ERROR",
+        };
+        Self { code: code.to_owned(), hint: error.hint(), message: error.to_string() }
+    }
+}
+
+impl From<Status> for TaskStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Running => Self::Running,
+            Status::Completed => Self::Completed,
+            Status::Failed => Self::Failed,
+            Status::Cancelled => Self::Cancelled,
+            Status::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+impl From<TaskStatus> for Status {
+    fn from(status: TaskStatus) -> Self {
+        match status {
+            TaskStatus::Running => Self::Running,
+            TaskStatus::Completed => Self::Completed,
+            TaskStatus::Failed => Self::Failed,
+            TaskStatus::Cancelled => Self::Cancelled,
+            TaskStatus::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// Milliseconds since 1970 as RFC 3339, UTC.
+pub fn timestamp(milliseconds: i64) -> String {
+    jiff::Timestamp::from_millisecond(milliseconds).unwrap_or_default().to_string()
+}
