@@ -1,6 +1,8 @@
 //! Checking a plugin's settings against the JSON Schema it describes them with,
 //! and saying what would be right in the schema's own words.
 
+use std::fmt::Write;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
@@ -145,6 +147,7 @@ fn type_name(kind: JsonType) -> &'static str {
 
 /// What a schema asks for, in a line: kind, bounds, choice, default, meaning.
 fn expectation(schema: &Value) -> Option<String> {
+    // Writing to a string cannot fail.
     let mut text = String::new();
     if let Some(options) = schema.get("enum").and_then(Value::as_array) {
         let options: Vec<String> = options.iter().map(Value::to_string).collect();
@@ -175,12 +178,12 @@ fn expectation(schema: &Value) -> Option<String> {
             " (the default is"
         };
         let end = if text.is_empty() { "" } else { ")" };
-        text.push_str(&format!("{separator} {default}{end}"));
+        let _ = write!(text, "{separator} {default}{end}");
     }
     if let Some(meaning) = schema.get("description").and_then(Value::as_str) {
         let meaning = meaning.trim().trim_end_matches('.');
         let separator = if text.is_empty() { "" } else { ": " };
-        text.push_str(&format!("{separator}{meaning}"));
+        let _ = write!(text, "{separator}{meaning}");
     }
     (!text.is_empty()).then_some(text)
 }
