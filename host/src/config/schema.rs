@@ -29,6 +29,9 @@ pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), Co
     };
     let schema: Value = serde_json::from_str(text)
         .map_err(|error| unusable(format!("its schema is not JSON: {error}")))?;
+    if plugin.settings.is_empty() && asks_for_nothing(&schema) {
+        return Ok(());
+    }
     let validator =
         jsonschema::validator_for(&schema).map_err(|error| unusable(error.to_string()))?;
     let settings = Value::Object(plugin.settings.clone());
@@ -41,6 +44,25 @@ pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), Co
     } else {
         Err(settings_error(plugin, &problems))
     }
+}
+
+/// Whether no settings at all must fit, as far as a glance can tell. The first use
+/// of the validator costs milliseconds, and most plugins are left as they are.
+fn asks_for_nothing(schema: &Value) -> bool {
+    const HARMLESS: &[&str] = &[
+        "$schema",
+        "$defs",
+        "title",
+        "description",
+        "default",
+        "properties",
+        "additionalProperties",
+    ];
+    schema.as_object().is_some_and(|schema| {
+        schema.iter().all(|(keyword, value)| {
+            HARMLESS.contains(&keyword.as_str()) || (keyword == "type" && value == "object")
+        })
+    })
 }
 
 fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> {

@@ -88,7 +88,7 @@ fn an_unreadable_file_is_an_error_and_not_a_missing_one() {
     }
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn a_found_pipe_does_not_keep_us_waiting() {
     let world = World::new();
