@@ -5,7 +5,7 @@
 //!
 //! In full: `use`, `tools`, `limits` and `settings` are free, but for the settings
 //! of a plugin that may run commands, because those can become arguments. A
-//! `source` must be built in. Everything in `grants` must already be granted,
+//! `source` must be built in, and a digest stays as it is. Everything in `grants` must already be granted,
 //! except directories beneath the file's own. To accept more, the user names the
 //! file.
 
@@ -53,6 +53,13 @@ impl Checker<'_> {
                 != Some(&source.value)
         {
             self.refuse(source.place, "load the component of");
+        }
+        if let (Some(pin), Some(below)) = (
+            &found.sha256,
+            self.below.and_then(|below| below.sha256.as_ref()),
+        ) && pin.value != below.value
+        {
+            self.refuse(pin.place, "change the digest that pins");
         }
         if let (Some(settings), Some(below)) = (&found.settings, self.below)
             && below
