@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::error::Problem;
+use super::error::{ConfigError, Problem};
 use super::raw::RawPlugin;
 use super::read::{expand_home, tidy, with_slash};
 use super::resolved::{DirectoryGrant, PluginSource};
@@ -33,7 +33,7 @@ pub fn grant(
     place: &str,
     working_directory: &Path,
     home: Option<&Path>,
-) -> Result<DirectoryGrant, Problem> {
+) -> Result<DirectoryGrant, ConfigError> {
     let typed = named.to_string_lossy();
     // A client that starts the server from a list of arguments expands nothing.
     let path = if typed.starts_with('~') && !working_directory.join(named).exists() {
@@ -70,7 +70,7 @@ pub fn grant(
         }
         Err(error) => Problem::new(format!("{place} {typed}: {shown} cannot be read: {error}")),
     };
-    Err(problem)
+    Err(problem.into())
 }
 
 /// The name that looks most like the missing one, in the same place.

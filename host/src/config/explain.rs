@@ -2,13 +2,15 @@
 //! text and the JSON of `bathysphere config`. Secrets are shown by name; their
 //! values are not known here.
 
+use std::fmt::Write;
+
 use serde_json::{Value as Json, json};
 
 use super::error::printable;
 use super::layer::{BUILT_IN, Located, Place};
 use super::limits::LIMITS;
 use super::load::LoadedConfig;
-use super::raw::{List, RawPlugin, Setting, Value};
+use super::raw::{RawPlugin, Setting};
 use super::resolve::{HEADER, default_prefix};
 use super::resolved::{Limits, Origin, PluginSource};
 
@@ -32,15 +34,15 @@ pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
         values: Vec::new(),
     };
     let choice = &loaded.raw.choice;
-    explainer.string(&["use"], "strategy", &choice.strategy);
-    explainer.string(&["use"], "extractor", &choice.extractor);
-    explainer.string(&["use"], "estimator", &choice.estimator);
+    explainer.string(&["use"], "strategy", choice.strategy.as_ref());
+    explainer.string(&["use"], "extractor", choice.extractor.as_ref());
+    explainer.string(&["use"], "estimator", choice.estimator.as_ref());
     for (name, tool) in &loaded.raw.tools {
         let table = ["tools", name];
-        explainer.string(&table, "agent", &tool.agent);
-        explainer.string(&table, "search", &tool.search);
-        explainer.string(&table, "pages", &tool.pages);
-        explainer.string(&table, "research", &tool.research);
+        explainer.string(&table, "agent", tool.agent.as_ref());
+        explainer.string(&table, "search", tool.search.as_ref());
+        explainer.string(&table, "pages", tool.pages.as_ref());
+        explainer.string(&table, "research", tool.research.as_ref());
     }
     for (name, plugin) in &loaded.raw.plugins {
         explainer.plugin(name, plugin);
@@ -51,12 +53,13 @@ pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
 /// Valid TOML that means the same, with a comment on each value.
 pub fn explain_text(loaded: &LoadedConfig) -> String {
     let values = explain(loaded);
+    // Writing to a string cannot fail, here and below.
     let mut text = String::from("# Layers, the strongest first:\n");
     for place in loaded.layers.places() {
-        text.push_str(&format!("#   {}\n", comment(place)));
+        let _ = writeln!(text, "#   {}", comment(place));
     }
     for section in values.chunk_by(|left, right| left.section_name() == right.section_name()) {
-        text.push_str(&format!("\n[{}]\n", section[0].section_name()));
+        let _ = writeln!(text, "\n[{}]", section[0].section_name());
         let lines: Vec<String> = section
             .iter()
             .map(|value| format!("{} = {}", value.name(), value.value))
@@ -73,10 +76,8 @@ pub fn explain_text(loaded: &LoadedConfig) -> String {
                 ""
             };
             let place = comment(&value.origin.to_string());
-            text.push_str(&format!(
-                "{line:<width$}  # {from}{place}\n",
-                width = width.unwrap_or(0)
-            ));
+            let width = width.unwrap_or(0);
+            let _ = writeln!(text, "{line:<width$}  # {from}{place}");
         }
     }
     text
@@ -139,7 +140,7 @@ impl Explainer<'_> {
         });
     }
 
-    fn string(&mut self, table: &[&str], key: &str, value: &Value<String>) {
+    fn string(&mut self, table: &[&str], key: &str, value: Option<&Located<String>>) {
         if let Some(located) = value {
             self.add(
                 table,
@@ -150,7 +151,13 @@ impl Explainer<'_> {
         }
     }
 
-    fn list<T>(&mut self, table: &[&str], key: &str, list: &List<T>, shown: impl Fn(&T) -> String) {
+    fn list<T>(
+        &mut self,
+        table: &[&str],
+        key: &str,
+        list: Option<&Located<Vec<Located<T>>>>,
+        shown: impl Fn(&T) -> String,
+    ) {
         if let Some(list) = list {
             let json = list
                 .value
@@ -170,18 +177,26 @@ impl Explainer<'_> {
             };
             self.add(&table, "source", Json::from(text), source.place);
         }
-        self.string(&table, "sha256", &plugin.sha256);
+        self.string(&table, "sha256", plugin.sha256.as_ref());
         if let Some(settings) = &plugin.settings {
             self.settings(&["plugins", name, "settings"], settings);
         }
         let (grants, table) = (&plugin.grants, ["plugins", name, "grants"]);
-        self.list(&table, "hosts", &grants.hosts, ToString::to_string);
-        self.list(&table, "commands", &grants.commands, Clone::clone);
-        self.list(&table, "environment", &grants.environment, Clone::clone);
-        self.list(&table, "directories", &grants.directories, |directory| {
-            directory.path.display().to_string()
-        });
-        self.list(&table, "imports", &grants.imports, Clone::clone);
+        self.list(&table, "hosts", grants.hosts.as_ref(), ToString::to_string);
+        self.list(&table, "commands", grants.commands.as_ref(), Clone::clone);
+        self.list(
+            &table,
+            "environment",
+            grants.environment.as_ref(),
+            Clone::clone,
+        );
+        self.list(
+            &table,
+            "directories",
+            grants.directories.as_ref(),
+            |directory| directory.path.display().to_string(),
+        );
+        self.list(&table, "imports", grants.imports.as_ref(), Clone::clone);
         for (secret_name, secret) in &grants.secrets {
             let table = ["plugins", name, "grants", "secrets", secret_name];
             if let Some(host) = &secret.host {
@@ -197,8 +212,8 @@ impl Explainer<'_> {
                 .as_ref()
                 .map_or(HEADER, |header| &header.value);
             for (key, value, default) in [
-                ("header", &secret.header, HEADER),
-                ("prefix", &secret.prefix, default_prefix(header)),
+                ("header", secret.header.as_ref(), HEADER),
+                ("prefix", secret.prefix.as_ref(), default_prefix(header)),
             ] {
                 match value {
                     Some(_) => self.string(&table, key, value),
@@ -209,13 +224,11 @@ impl Explainer<'_> {
         let defaults = Limits::default();
         for limit in LIMITS {
             let table = ["plugins", name, "limits"];
-            match plugin.limits.get(limit.name) {
-                Some(value) => self.add(&table, limit.name, number(value.value), value.place),
-                None => {
-                    let value = number((limit.get)(&defaults));
-                    self.add_from(&table, limit.name, value, Origin::of(BUILT_IN));
-                }
-            }
+            let (value, origin) = match plugin.limits.get(limit.name) {
+                Some(value) => (value.value, self.loaded.layers.origin(value.place)),
+                None => ((limit.get)(&defaults), Origin::of(BUILT_IN)),
+            };
+            self.add_from(&table, limit.name, number(value), origin);
         }
     }
 
@@ -296,7 +309,7 @@ fn toml_string(text: &str) -> String {
                 if other.is_control()
                     || printable(other.encode_utf8(&mut [0; 4])) != other.to_string() =>
             {
-                quoted.push_str(&format!("\\u{:04X}", other as u32));
+                let _ = write!(quoted, "\\u{:04X}", other as u32);
             }
             other => quoted.push(other),
         }

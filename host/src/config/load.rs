@@ -281,7 +281,7 @@ fn grant_documents(
     for path in &named {
         match docs::grant(path, by, &options.working_directory, surroundings.home) {
             Ok(value) => grants.push(Located { value, place }),
-            Err(problem) => problems.push(problem),
+            Err(error) => problems.extend(error.problems),
         }
     }
     let meant = |(name, plugin): &(&String, &mut RawPlugin)| docs::is_meant(name, plugin);

@@ -9,6 +9,11 @@ use super::resolved::{DirectoryGrant, HostGrant, PluginSource};
 pub type Value<T> = Option<Located<T>>;
 pub type List<T> = Option<Located<Vec<Located<T>>>>;
 
+/// What is in a list; nothing, if there is none.
+pub fn items<T>(list: Option<&Located<Vec<Located<T>>>>) -> &[Located<T>] {
+    list.map_or(&[], |list| &list.value)
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct RawConfig {
     pub choice: RawUse,

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::layer::{Layers, Located, Mistakes};
-use super::raw::{List, RawConfig, RawGrants, RawPlugin, Setting, Value};
+use super::raw::{RawConfig, RawGrants, RawPlugin, Setting, Value, items};
 use super::resolved::{Config, Grants, Limits, Origin, PluginConfig, SecretGrant, ToolBackends};
-use super::suggest::suggestion;
+use super::suggest::{nearest, quoted};
 use super::{limits, settings};
 
 /// The header that a secret is sent in where none is named.
@@ -69,17 +69,21 @@ impl Names<'_> {
         let name = name?;
         if !self.raw.plugins.contains_key(&name.value) {
             let known = self.raw.plugins.keys().map(String::as_str);
+            let hint = match nearest(&name.value, known.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "the plugins are {}; a new one needs a table [plugins.{}]",
+                    quoted(known),
+                    name.value
+                ),
+            };
             self.mistakes.add(
                 name.place,
                 format!(
                     "`{path}` names the plugin `{}`, which is not defined",
                     name.value
                 ),
-                format!(
-                    "{}; a new one is defined in [plugins.{}]",
-                    suggestion(&name.value, known, "plugins"),
-                    name.value
-                ),
+                hint,
             );
         }
         Some(name.value.clone())
@@ -107,19 +111,15 @@ fn resolve_plugin(
         }
     }
     let mut origins = BTreeMap::new();
-    let settings = match &raw.settings {
-        Some(located) => {
-            collect_origins(String::new(), located, layers, &mut origins);
-            match located.value.to_json() {
-                serde_json::Value::Object(map) => map,
-                _ => serde_json::Map::new(),
-            }
+    let mut settings = serde_json::Map::new();
+    if let Some(located) = &raw.settings {
+        collect_origins(String::new(), located, layers, &mut origins);
+        if let serde_json::Value::Object(map) = located.value.to_json() {
+            settings = map;
         }
-        None => {
-            origins.insert(String::new(), layers.origin(raw.place));
-            serde_json::Map::new()
-        }
-    };
+    } else {
+        origins.insert(String::new(), layers.origin(raw.place));
+    }
     Some(PluginConfig {
         name: name.to_owned(),
         source: raw.source.as_ref()?.value.clone(),
@@ -140,7 +140,7 @@ fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Gra
         secrets,
         imports,
     } = &raw.grants;
-    let hosts = values(hosts);
+    let hosts = values(hosts.as_ref());
     let secrets = secrets
         .iter()
         .filter_map(|(name, secret)| {
@@ -171,18 +171,18 @@ fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Gra
         .collect();
     Grants {
         hosts,
-        commands: values(commands),
-        environment: values(environment),
-        directories: values(directories),
+        commands: values(commands.as_ref()),
+        environment: values(environment.as_ref()),
+        directories: values(directories.as_ref()),
         secrets,
-        imports: values(imports),
+        imports: values(imports.as_ref()),
     }
 }
 
 /// Each once, in the order given.
-fn values<T: Clone + PartialEq>(list: &List<T>) -> Vec<T> {
+fn values<T: Clone + PartialEq>(list: Option<&Located<Vec<Located<T>>>>) -> Vec<T> {
     let mut values: Vec<T> = Vec::new();
-    for located in list.iter().flat_map(|list| &list.value) {
+    for located in items(list) {
         if !values.contains(&located.value) {
             values.push(located.value.clone());
         }

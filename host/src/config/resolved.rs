@@ -158,8 +158,8 @@ impl Default for Limits {
         Self {
             memory_bytes: 64 << 20,
             compute: Duration::from_secs(5),
-            timeout: Duration::from_secs(60),
-            prepare_timeout: Duration::from_secs(600),
+            timeout: Duration::from_mins(1),
+            prepare_timeout: Duration::from_mins(10),
             host_calls: 100_000,
             value_bytes: 16 << 20,
             concurrency: 16,

@@ -1,6 +1,8 @@
 //! Checking a plugin's settings against the JSON Schema it describes them with,
 //! and saying what would be right in the schema's own words.
 
+use std::fmt::Write;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
@@ -27,6 +29,9 @@ pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), Co
     };
     let schema: Value = serde_json::from_str(text)
         .map_err(|error| unusable(format!("its schema is not JSON: {error}")))?;
+    if plugin.settings.is_empty() && asks_for_nothing(&schema) {
+        return Ok(());
+    }
     let validator =
         jsonschema::validator_for(&schema).map_err(|error| unusable(error.to_string()))?;
     let settings = Value::Object(plugin.settings.clone());
@@ -39,6 +44,25 @@ pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), Co
     } else {
         Err(settings_error(plugin, &problems))
     }
+}
+
+/// Whether no settings at all must fit, as far as a glance can tell. The first use
+/// of the validator costs milliseconds, and most plugins are left as they are.
+fn asks_for_nothing(schema: &Value) -> bool {
+    const HARMLESS: &[&str] = &[
+        "$schema",
+        "$defs",
+        "title",
+        "description",
+        "default",
+        "properties",
+        "additionalProperties",
+    ];
+    schema.as_object().is_some_and(|schema| {
+        schema.iter().all(|(keyword, value)| {
+            HARMLESS.contains(&keyword.as_str()) || (keyword == "type" && value == "object")
+        })
+    })
 }
 
 fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> {
@@ -145,6 +169,7 @@ fn type_name(kind: JsonType) -> &'static str {
 
 /// What a schema asks for, in a line: kind, bounds, choice, default, meaning.
 fn expectation(schema: &Value) -> Option<String> {
+    // Writing to a string cannot fail.
     let mut text = String::new();
     if let Some(options) = schema.get("enum").and_then(Value::as_array) {
         let options: Vec<String> = options.iter().map(Value::to_string).collect();
@@ -175,12 +200,12 @@ fn expectation(schema: &Value) -> Option<String> {
             " (the default is"
         };
         let end = if text.is_empty() { "" } else { ")" };
-        text.push_str(&format!("{separator} {default}{end}"));
+        let _ = write!(text, "{separator} {default}{end}");
     }
     if let Some(meaning) = schema.get("description").and_then(Value::as_str) {
         let meaning = meaning.trim().trim_end_matches('.');
         let separator = if text.is_empty() { "" } else { ": " };
-        text.push_str(&format!("{separator}{meaning}"));
+        let _ = write!(text, "{separator}{meaning}");
     }
     (!text.is_empty()).then_some(text)
 }

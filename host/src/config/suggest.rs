@@ -26,16 +26,14 @@ pub fn suggestion<'a>(
     known: impl IntoIterator<Item = &'a str> + Clone,
     what: &str,
 ) -> String {
-    match nearest(word, known.clone()) {
-        Some(candidate) => format!("did you mean `{candidate}`?"),
-        None => {
-            let list: Vec<&str> = known.into_iter().collect();
-            if list.is_empty() {
-                format!("there are no {what}")
-            } else {
-                format!("the {what} are {}", quoted(list))
-            }
-        }
+    if let Some(candidate) = nearest(word, known.clone()) {
+        return format!("did you mean `{candidate}`?");
+    }
+    let mut known = known.into_iter().peekable();
+    if known.peek().is_none() {
+        format!("there are no {what}")
+    } else {
+        format!("the {what} are {}", quoted(known))
     }
 }
 

@@ -5,14 +5,15 @@
 //!
 //! In full: `use`, `tools`, `limits` and `settings` are free, but for the settings
 //! of a plugin that may run commands, because those can become arguments. A
-//! `source` must be built in. Everything in `grants` must already be granted,
+//! `source` must be built in, and a digest stays as it is. Everything in `grants` must already be granted,
 //! except directories beneath the file's own. To accept more, the user names the
 //! file.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use super::layer::{Located, Mistakes, Place};
-use super::raw::{List, RawConfig, RawPlugin, RawSecret, Setting};
+use super::raw::{RawConfig, RawPlugin, RawSecret, Setting, items};
 use super::resolved::{HostGrant, PluginSource};
 
 const HINT: &str = "if you trust this file, run with --config ./plugins.toml to accept it";
@@ -53,6 +54,13 @@ impl Checker<'_> {
         {
             self.refuse(source.place, "load the component of");
         }
+        if let (Some(pin), Some(below)) = (
+            &found.sha256,
+            self.below.and_then(|below| below.sha256.as_ref()),
+        ) && pin.value != below.value
+        {
+            self.refuse(pin.place, "change the digest that pins");
+        }
         if let (Some(settings), Some(below)) = (&found.settings, self.below)
             && below
                 .grants
@@ -63,33 +71,33 @@ impl Checker<'_> {
         {
             self.refuse(
                 settings.place,
-                "change the settings, and with them the commands, of",
+                "change the settings, which can become arguments of commands, of",
             );
         }
         let below = self.below.map(|plugin| &plugin.grants);
         let grants = &found.grants;
         let covers = |below: &HostGrant, found: &HostGrant| below.covers(found);
         self.list(
-            &grants.hosts,
-            below.map(|below| &below.hosts),
+            items(grants.hosts.as_ref()),
+            items(below.and_then(|below| below.hosts.as_ref())),
             covers,
             "open a host to",
         );
         self.list(
-            &grants.commands,
-            below.map(|below| &below.commands),
+            items(grants.commands.as_ref()),
+            items(below.and_then(|below| below.commands.as_ref())),
             PartialEq::eq,
             "allow a command to",
         );
         self.list(
-            &grants.environment,
-            below.map(|below| &below.environment),
+            items(grants.environment.as_ref()),
+            items(below.and_then(|below| below.environment.as_ref())),
             PartialEq::eq,
             "hand a variable to",
         );
         self.list(
-            &grants.imports,
-            below.map(|below| &below.imports),
+            items(grants.imports.as_ref()),
+            items(below.and_then(|below| below.imports.as_ref())),
             PartialEq::eq,
             "allow imports to",
         );
@@ -99,40 +107,30 @@ impl Checker<'_> {
                 self.refuse(secret.place, "hand a secret to");
             }
         }
-        let directory = self.directory.to_owned();
-        let outside = grants.directories.as_ref().map(|list| Located {
-            place: list.place,
-            value: list
-                .value
-                .iter()
-                .filter(|granted| !is_beneath(&granted.value.path, &directory))
-                .cloned()
-                .collect(),
-        });
+        let directory = self.directory;
+        let outside: Vec<_> = items(grants.directories.as_ref())
+            .iter()
+            .filter(|granted| !is_beneath(&granted.value.path, directory))
+            .cloned()
+            .collect();
         self.list(
             &outside,
-            below.map(|below| &below.directories),
+            items(below.and_then(|below| below.directories.as_ref())),
             |below, found| is_beneath(&found.path, &below.path),
             "open a directory outside its own to",
         );
     }
 
+    /// The first that is new is enough to say so.
     fn list<T>(
         &mut self,
-        found: &List<T>,
-        below: Option<&List<T>>,
+        found: &[Located<T>],
+        granted: &[Located<T>],
         covers: impl Fn(&T, &T) -> bool,
         deed: &str,
     ) {
-        let granted = below
-            .and_then(Option::as_ref)
-            .map_or(&[][..], |list| &list.value);
-        let news = found.iter().flat_map(|list| &list.value).find(|found| {
-            !granted
-                .iter()
-                .any(|granted| covers(&granted.value, &found.value))
-        });
-        if let Some(news) = news {
+        let is_granted = |found: &T| granted.iter().any(|granted| covers(&granted.value, found));
+        if let Some(news) = found.iter().find(|found| !is_granted(&found.value)) {
             self.refuse(news.place, deed);
         }
     }
@@ -150,21 +148,21 @@ impl Checker<'_> {
 }
 
 fn says_the_same(below: &RawSecret, found: &RawSecret) -> bool {
-    fn same<T: PartialEq>(below: &Option<Located<T>>, found: &Option<Located<T>>) -> bool {
+    fn same<T: PartialEq>(below: Option<&Located<T>>, found: Option<&Located<T>>) -> bool {
         match (below, found) {
             (_, None) => true,
             (Some(below), Some(found)) => below.value == found.value,
             (None, Some(_)) => false,
         }
     }
-    same(&below.host, &found.host)
-        && same(&below.header, &found.header)
-        && same(&below.prefix, &found.prefix)
+    same(below.host.as_ref(), found.host.as_ref())
+        && same(below.header.as_ref(), found.header.as_ref())
+        && same(below.prefix.as_ref(), found.prefix.as_ref())
 }
 
 fn changes(below: Option<&Located<Setting>>, found: &Located<Setting>) -> bool {
     let Some(below) = below else {
-        return found.value != Setting::Table(Default::default());
+        return found.value != Setting::Table(BTreeMap::new());
     };
     let mut merged = below.clone();
     Setting::overlay(&mut merged, found.clone());

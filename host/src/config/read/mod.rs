@@ -284,7 +284,7 @@ impl Reader<'_> {
         let DeValue::String(text) = item.get_ref() else {
             let hint = match item.get_ref() {
                 DeValue::Table(_) | DeValue::Array(_) => "write one string, in quotes".to_owned(),
-                _ => format!("put it in quotes: \"{}\"", self.shown(item)),
+                _ => format!("put it in quotes: \"{}\"", shown(item)),
             };
             self.wrong_type(path, "a string", item, &hint);
             return None;
@@ -327,15 +327,15 @@ impl Reader<'_> {
         }
         complete.then(|| self.located(item, values))
     }
+}
 
-    /// A scalar as it was written.
-    fn shown(&self, item: &Item<'_>) -> String {
-        match item.get_ref() {
-            DeValue::Integer(integer) => integer.to_string(),
-            DeValue::Float(float) => float.to_string(),
-            DeValue::Boolean(boolean) => boolean.to_string(),
-            DeValue::Datetime(datetime) => datetime.to_string(),
-            other => other.type_str().to_owned(),
-        }
+/// A scalar as it was written.
+fn shown(item: &Item<'_>) -> String {
+    match item.get_ref() {
+        DeValue::Integer(integer) => integer.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        DeValue::Boolean(boolean) => boolean.to_string(),
+        DeValue::Datetime(datetime) => datetime.to_string(),
+        other => other.type_str().to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use super::super::layer::Located;
 use super::super::limits::{self, LIMITS};
 use super::super::raw::{RawGrants, RawPlugin, RawSecret};
 use super::super::resolved::HostGrant;
-use super::{Item, Key, Reader, Wrong, values};
+use super::{Item, Key, Reader, Wrong, shown, values};
 
 const PLUGIN_KEYS: &[&str] = &["source", "sha256", "settings", "grants", "limits"];
 const GRANT_KEYS: &[&str] = &[
@@ -113,7 +113,7 @@ impl Reader<'_> {
                 Some((limit.name, self.located(item, number)))
             }
             _ => {
-                let shown = self.shown(item);
+                let shown = shown(item);
                 self.mistakes.add(
                     self.place(item),
                     format!("`{path}` cannot be {shown}"),

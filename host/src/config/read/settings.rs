@@ -42,35 +42,27 @@ impl Reader<'_> {
             DeValue::Datetime(datetime) => Setting::Leaf(Json::from(datetime.to_string())),
             DeValue::Integer(integer) => {
                 let whole = i64::from_str_radix(integer.as_str(), integer.radix());
-                match whole {
-                    Ok(whole) => Setting::Leaf(Json::from(whole)),
-                    Err(_) => {
-                        self.mistakes.add(
-                            self.place(item),
-                            format!("`{path}` is too large a number: {integer}"),
-                            format!("write a number from {} to {}", i64::MIN, i64::MAX),
-                        );
-                        return None;
-                    }
-                }
+                let Ok(whole) = whole else {
+                    self.mistakes.add(
+                        self.place(item),
+                        format!("`{path}` is too large a number: {integer}"),
+                        format!("write a number from {} to {}", i64::MIN, i64::MAX),
+                    );
+                    return None;
+                };
+                Setting::Leaf(Json::from(whole))
             }
             DeValue::Float(float) => {
-                let number = float
-                    .as_str()
-                    .parse()
-                    .ok()
-                    .and_then(serde_json::Number::from_f64);
-                match number {
-                    Some(number) => Setting::Leaf(Json::Number(number)),
-                    None => {
-                        self.mistakes.add(
-                            self.place(item),
-                            format!("`{path}` cannot be {float}: settings are handed over as JSON"),
-                            "write a finite number",
-                        );
-                        return None;
-                    }
-                }
+                let number = float.as_str().parse().ok();
+                let Some(number) = number.and_then(serde_json::Number::from_f64) else {
+                    self.mistakes.add(
+                        self.place(item),
+                        format!("`{path}` cannot be {float}: settings are handed over as JSON"),
+                        "write a finite number",
+                    );
+                    return None;
+                };
+                Setting::Leaf(Json::Number(number))
             }
         };
         Some(Located { value, place })

@@ -79,7 +79,7 @@ fn an_unreadable_file_is_an_error_and_not_a_missing_one() {
 
     let world = World::new().here("");
     let path = world.path("here/plugins.toml");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(&path).is_err() {
         insta::assert_snapshot!(world.error(), @"
         ROOT/here/plugins.toml cannot be read: permission denied
@@ -88,7 +88,7 @@ fn an_unreadable_file_is_an_error_and_not_a_missing_one() {
     }
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn a_found_pipe_does_not_keep_us_waiting() {
     let world = World::new();
@@ -119,4 +119,52 @@ fn mistakes_of_several_files_are_reported_together() {
         "mistakes-of-several-files-are-reported-together",
         world.error(),
     );
+}
+
+/// Cuts and garbles a file at every byte: each result is read or refused, and what
+/// is refused is shown at a place that exists.
+#[test]
+fn no_garbled_file_brings_the_reader_down() {
+    let text = format!(
+        "{OWN}[plugins.own.settings]\na = [1, {{ b = \"ü\" }}, 1979-05-27]\n\
+         [plugins.own.limits]\nmemory_mb = 0x10\n[tools.search]\npages = 'own'\n"
+    );
+    let mut garbled: Vec<String> = Vec::new();
+    for (index, _) in text.char_indices() {
+        garbled.push(text[..index].to_owned());
+        let rest: String = text[index..].chars().skip(1).collect();
+        for character in [
+            "", "\"", "[", "]", "=", ".", "\n", "\r", "\0", "ü", "{", "9", "#",
+        ] {
+            garbled.push(format!("{}{character}{rest}", &text[..index]));
+        }
+    }
+    let mut refused = 0;
+    for text in garbled {
+        let mut layers = layer::Layers::default();
+        let lines: Vec<usize> = text.split('\n').map(|line| line.chars().count()).collect();
+        layers.push(layer::Layer {
+            place: "garbled".to_owned(),
+            text,
+            directory: PathBuf::from("/here"),
+        });
+        let mut mistakes = layer::Mistakes::default();
+        let surroundings = read::Surroundings {
+            working_directory: Path::new("/here"),
+            home: None,
+            builtins: BUILTINS,
+        };
+        if let Some(raw) = read::read(&layers, 0, surroundings, &mut mistakes) {
+            resolve::resolve(&raw, &layers, &mut mistakes);
+        }
+        for problem in mistakes.into_problems(&layers) {
+            refused += 1;
+            assert!(!problem.to_string().is_empty());
+            if let Some(line) = problem.origin.as_ref().and_then(|origin| origin.line) {
+                let column = problem.origin.unwrap().column.unwrap();
+                assert!((1..=lines[line - 1] + 1).contains(&column));
+            }
+        }
+    }
+    assert!(refused > 1000, "{refused}");
 }

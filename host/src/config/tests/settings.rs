@@ -41,6 +41,25 @@ fn settings_that_fit_the_schema_pass() {
 }
 
 #[test]
+fn no_settings_fit_unless_the_schema_asks_for_some() {
+    let plugin = plugin_with("");
+    check_settings(
+        &plugin,
+        r#"{ "type": "object", "properties": { "a": { "type": "null" } } }"#,
+    )
+    .unwrap();
+    for schema in [
+        r#"{ "required": ["a"] }"#,
+        r#"{ "type": "string" }"#,
+        r#"{ "minProperties": 1 }"#,
+        r#"{ "allOf": [{ "required": ["a"] }] }"#,
+        "false",
+    ] {
+        assert!(check_settings(&plugin, schema).is_err(), "{schema}");
+    }
+}
+
+#[test]
 fn settings_that_do_not_are_shown_with_what_would_be_right() {
     let plugin = plugin_with(
         "[plugins.mine.settings]\ncount = 0\ncuont = 3\nratio = \"half\"\ndepth = \"Advance\"\n\

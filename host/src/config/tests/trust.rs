@@ -109,3 +109,24 @@ fn the_users_own_file_is_trusted_in_its_own_directory() {
     .unwrap();
     assert_eq!(loaded.files.len(), 1);
 }
+
+#[test]
+fn a_found_file_may_pin_but_not_pin_anew() {
+    let with = |here: &str, own: &str| {
+        let pin = |digit: &str| format!("sha256 = \"{}\"\n", digit.repeat(64));
+        World::new()
+            .own(&format!(
+                "[plugins.mine]\nsource = \"/opt/mine.wasm\"\n{own}"
+            ))
+            .here(&format!("[plugins.mine]\n{}", pin(here)))
+            .load()
+    };
+    let ones = format!("sha256 = \"{}\"\n", "1".repeat(64));
+    assert!(with("1", "").is_ok());
+    assert!(with("1", &ones).is_ok());
+    let error = with("2", &ones).unwrap_err().to_string();
+    assert!(
+        error.contains("may not change the digest that pins `mine`"),
+        "{error}"
+    );
+}
