@@ -52,8 +52,10 @@ async fn a_secret_goes_to_no_other_host() {
 async fn a_secret_for_everyone_goes_to_no_one() {
     let server = Server::saying(answer("200 OK", "", b""));
     let everyone = bound(host("*", server.port));
-    let gate = gate_with(vec![host("127.0.0.1", server.port)], everyone, Some(VALUE));
-    gate.send(get(server.url("/"))).await.expect("an answer");
+    let mut gate = gate_with(vec![host("localhost", server.port)], everyone, Some(VALUE));
+    names_lead_to(&mut gate, &["127.0.0.1"]);
+    let url = format!("http://localhost:{}/", server.port);
+    gate.send(get(url)).await.expect("an answer");
     assert!(!server.requests()[0].contains("authorization"));
 }
 
