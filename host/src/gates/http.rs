@@ -8,7 +8,8 @@
 //!   other local address has to be granted, and asked, as an address;
 //! - redirects are followed here (five at most), each checked like the first
 //!   request; once the origin changes, no credentials are sent any more;
-//! - a secret is never sent over plain http, except to this machine;
+//! - a granted host may be asked over plain http, but a secret is never sent that
+//!   way, except to this machine;
 //! - bodies, headers and time are bounded, and proxies of the environment ignored.
 
 mod address;

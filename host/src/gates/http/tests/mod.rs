@@ -243,3 +243,18 @@ async fn the_client_is_built_at_first_use() {
     assert!(gate.clients.is_built(false));
     assert!(!gate.clients.is_built(true));
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the environment can only be set for a new process")]
+fn proxies_of_the_environment_are_ignored() {
+    let mut again = std::process::Command::new(std::env::current_exe().expect("this test"));
+    again.args(["--exact", "gates::http::tests::an_answer_comes_back_whole"]);
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    {
+        // Nobody listens there, so that asking it would fail.
+        again.env(name, "http://127.0.0.1:1");
+    }
+    let output = again.env_remove("NO_PROXY").env_remove("no_proxy").output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("1 passed"), "{text}");
+}
