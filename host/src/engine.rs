@@ -23,7 +23,10 @@ impl Engine {
     fn absent<T>(&self) -> Result<T, ErrorReport> {
         Err(ErrorReport {
             code: "UNAVAILABLE".to_owned(),
-            message: format!("this build has no engine ({} document directories given)", self.setup.documents.len()),
+            message: format!(
+                "this build has no engine ({} document directories given)",
+                self.setup.documents.len()
+            ),
             hint: None,
         })
     }
@@ -31,7 +34,12 @@ impl Engine {
 
 #[async_trait]
 impl Desk for Engine {
-    async fn run(&self, _: TaskRequest, _: UnboundedSender<Event>, _: CancellationToken) -> Result<Outcome, ErrorReport> {
+    async fn run(
+        &self,
+        _: TaskRequest,
+        _: UnboundedSender<Event>,
+        _: CancellationToken,
+    ) -> Result<Outcome, ErrorReport> {
         self.absent()
     }
 
@@ -45,7 +53,11 @@ impl Desk for Engine {
         self.absent()
     }
 
-    async fn history(&self, _: u32, _: Option<TaskStatus>) -> Result<Vec<TaskSummary>, ErrorReport> {
+    async fn history(
+        &self,
+        _: u32,
+        _: Option<TaskStatus>,
+    ) -> Result<Vec<TaskSummary>, ErrorReport> {
         self.absent()
     }
 
@@ -62,7 +74,12 @@ impl Desk for Engine {
     }
 
     async fn checkup(&self) -> Checkup {
-        Checkup { configuration: Ok(Vec::new()), plugins: Vec::new(), directories: Vec::new(), documents: Vec::new() }
+        Checkup {
+            configuration: Ok(Vec::new()),
+            plugins: Vec::new(),
+            directories: Vec::new(),
+            documents: Vec::new(),
+        }
     }
 
     async fn serve(&self, _: CancellationToken) -> Result<(), ErrorReport> {

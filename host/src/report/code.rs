@@ -42,25 +42,37 @@ const COMMENT_MARKS: &[&str] = &["///", "//!", "//", "##", "#", "--", "*"];
 
 /// The text as Markdown that shows it for what it is.
 pub fn presented<'a>(text: &'a str, url: &str) -> Cow<'a, str> {
-    let Some(language) = language(url) else { return Cow::Borrowed(text) };
-    if text.lines().any(|line| line.trim_start().starts_with("```")) {
+    let Some(language) = language(url) else {
+        return Cow::Borrowed(text);
+    };
+    if text
+        .lines()
+        .any(|line| line.trim_start().starts_with("```"))
+    {
         return Cow::Borrowed(text);
     }
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     if let Some(comment) = uncommented(&lines) {
         return Cow::Owned(comment);
     }
     match lines.as_slice() {
-        [] => Cow::Borrowed(text),
-        [line] if line.trim_end().ends_with(['{', '}', ';']) => Cow::Owned(super::markdown::code_span(line)),
-        [_] => Cow::Borrowed(text),
+        [line] if line.trim_end().ends_with(['{', '}', ';']) => {
+            Cow::Owned(super::markdown::code_span(line))
+        }
+        [] | [_] => Cow::Borrowed(text),
         _ => Cow::Owned(super::markdown::fence_lines(language, text, "")),
     }
 }
 
 fn language(url: &str) -> Option<&'static str> {
     let (_, ending) = url.rsplit_once('.')?;
-    LANGUAGES.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)).map(|(_, language)| *language)
+    LANGUAGES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(ending))
+        .map(|(_, language)| *language)
 }
 
 /// The words of a comment, where every line is one.
@@ -84,10 +96,22 @@ mod tests {
     fn code_is_code_and_comments_are_prose() {
         let cases = [
             ("a.md", "let x = 1;\nlet y = 2;", "let x = 1;\nlet y = 2;"),
-            ("a.rs", "let x = 1;\nlet y = `2`;", "```rust\nlet x = 1;\nlet y = `2`;\n```"),
-            ("a.rs", "/// Adds two numbers,\n/// and no more.", "Adds two numbers,\nand no more."),
+            (
+                "a.rs",
+                "let x = 1;\nlet y = `2`;",
+                "```rust\nlet x = 1;\nlet y = `2`;\n```",
+            ),
+            (
+                "a.rs",
+                "/// Adds two numbers,\n/// and no more.",
+                "Adds two numbers,\nand no more.",
+            ),
             ("a.py", "# The tide\n#\n# rises.", "The tide\n\nrises."),
-            ("a.rs", "#[derive(Debug)]\nstruct A;", "```rust\n#[derive(Debug)]\nstruct A;\n```"),
+            (
+                "a.rs",
+                "#[derive(Debug)]\nstruct A;",
+                "```rust\n#[derive(Debug)]\nstruct A;\n```",
+            ),
             ("a.rs", "fn main() {", "`fn main() {`"),
             ("a.rs", "Adds two numbers.", "Adds two numbers."),
             ("Makefile", "all:\n\ttrue", "all:\n\ttrue"),
