@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::desk::{Checkup, ConfigValue, Desk, PluginSummary, Setup, TaskSummary};
+use crate::cli::desk::{Checkup, ConfigListing, Desk, PluginSummary, Setup, TaskSummary};
 use crate::plugins::contract::Passage;
 use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus};
 
@@ -69,7 +69,7 @@ impl Desk for Engine {
         self.absent()
     }
 
-    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport> {
+    async fn config(&self) -> Result<ConfigListing, ErrorReport> {
         self.absent()
     }
 

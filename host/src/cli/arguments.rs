@@ -271,7 +271,7 @@ Examples:
 Examples:
   bathysphere config
   bathysphere --config ./plugins.toml config
-  bathysphere config --json | jq '.[] | select(.origin.place != \"built-in\")'")]
+  bathysphere config --json | jq '.values[] | select(.origin.place != \"built-in\")'")]
 pub struct ConfigArguments {
     #[command(flatten)]
     pub documents: Documents,

@@ -8,7 +8,6 @@ use serde::Serialize;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::resolved::Origin;
 use crate::config::{Grants, PluginSource};
 use crate::plugins::contract::Passage;
 use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus};
@@ -59,8 +58,8 @@ pub trait Desk: Send + Sync {
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
 
-    /// Every value of the configuration, in the order to show them.
-    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport>;
+    /// Every value of the configuration, and where it comes from.
+    async fn config(&self) -> Result<ConfigListing, ErrorReport>;
 
     async fn checkup(&self) -> Checkup;
 
@@ -76,7 +75,8 @@ pub struct TaskSummary {
     pub question: String,
     pub status: TaskStatus,
     pub rounds: u32,
-    pub findings: u32,
+    /// None where they are not counted.
+    pub findings: Option<u32>,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// None while it runs.
@@ -110,13 +110,12 @@ impl PluginSummary {
     }
 }
 
-/// One value of the configuration.
+/// The configuration, ready to print.
 #[derive(Debug, Clone)]
-pub struct ConfigValue {
-    /// `plugins.search-documents.limits.memory_mb`.
-    pub key: String,
-    pub value: serde_json::Value,
-    pub origin: Origin,
+pub struct ConfigListing {
+    /// TOML, the origin of each value in a comment at the end of its line.
+    pub text: String,
+    pub json: serde_json::Value,
 }
 
 /// What `doctor` asks the engine; what it can see itself it looks up itself.

@@ -51,7 +51,10 @@ fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
         "STATUS" => Cell::styled(task.status.as_str(), status_style(task.status)),
         "TOOK" => Cell::new(task.duration_ms.map_or_else(|| "–".to_owned(), duration)),
         "ROUNDS" => Cell::new(task.rounds.to_string()),
-        "FOUND" => Cell::new(task.findings.to_string()),
+        "FOUND" => Cell::new(
+            task.findings
+                .map_or_else(|| "–".to_owned(), |found| found.to_string()),
+        ),
         _ => Cell::new(one_line(&task.question)),
     };
     let rows: Vec<Vec<Cell>> = tasks
@@ -94,7 +97,7 @@ mod tests {
             question: question.to_owned(),
             status,
             rounds: 2,
-            findings: 5,
+            findings: duration_ms.map(|_| 5),
             created_at: "2026-03-01T23:30:00Z".to_owned(),
             duration_ms,
         }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Checkup, ConfigValue, PluginSummary, TaskSummary};
+use super::desk::{Checkup, ConfigListing, PluginSummary, TaskSummary};
 use super::terminal::Look;
 use super::terminal::tests::captured;
 use super::*;
@@ -100,8 +100,8 @@ impl Desk for Fake {
         Ok(vec![plugin::tests::documents()])
     }
 
-    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport> {
-        Ok(Vec::new())
+    async fn config(&self) -> Result<ConfigListing, ErrorReport> {
+        Err(unavailable())
     }
 
     async fn checkup(&self) -> Checkup {
@@ -343,4 +343,61 @@ async fn doctor_fails_when_what_is_configured_is_broken() {
     let ran = ran(&Fake::new(Ok(outcomes::found())), &["doctor"], "").await;
     assert_eq!(ran.code, 1);
     assert!(ran.printed.contains("broken"), "{}", ran.printed);
+}
+
+#[test]
+fn help_is_data_and_a_refusal_is_talk() {
+    let parsed =
+        |line: &[&str]| help::parse(line.iter().map(OsString::from).collect()).unwrap_err();
+    let (mut terminal, printed, said) = captured(Look::default());
+    assert_eq!(
+        refuse(&parsed(&["bathysphere", "search", "--help"]), &mut terminal),
+        0
+    );
+    assert!(printed.text().contains("Examples:") && said.text().is_empty());
+
+    let (mut terminal, printed, said) = captured(Look::default());
+    assert_eq!(
+        refuse(
+            &parsed(&["bathysphere", "research", "two", "words"]),
+            &mut terminal
+        ),
+        2
+    );
+    assert!(printed.text().is_empty());
+    assert!(
+        said.text()
+            .ends_with("such as \"how are snapshots stored?\"\n"),
+        "{}",
+        said.text()
+    );
+}
+
+#[test]
+fn every_end_has_its_exit_code() {
+    let (mut terminal, _, said) = captured(Look::default());
+    assert_eq!(exit_code(Err(Stop::PipeClosed), &mut terminal), 0);
+    assert_eq!(said.text(), "", "a reader that has enough is no error");
+    for (code, expected) in [("INVALID_INPUT", 2), ("CANCELLED", 130), ("NOT_FOUND", 1)] {
+        let report = ErrorReport {
+            code: code.to_owned(),
+            ..unavailable()
+        };
+        assert_eq!(
+            exit_code(Err(Stop::Error(report)), &mut terminal),
+            expected,
+            "{code}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_command_with_json_fails_in_json() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let json = ran(&desk, &["config", "--json"], "").await;
+    let value: serde_json::Value = serde_json::from_str(&json.printed).unwrap();
+    assert_eq!(
+        (json.code, &value["error"]["code"]),
+        (1, &serde_json::json!("NOT_FOUND"))
+    );
 }

@@ -3,7 +3,6 @@
 //! network and no store; `save` writes one file, whole or not at all.
 
 mod citations;
-mod code;
 pub mod markdown;
 mod save;
 pub mod words;
@@ -15,7 +14,7 @@ use std::fmt::Write as _;
 
 use minijinja::{Environment, context};
 
-use crate::plugins::contract::{Finding, Round};
+use crate::plugins::contract::{Finding, Round, StopReason};
 use crate::tasks::{Outcome, TaskStatus};
 use citations::Citations;
 use markdown::{Block, blocks, code_span, contained, fence_lines, inline};
@@ -34,11 +33,12 @@ pub fn render_markdown(outcome: &Outcome) -> String {
     let text = one_line(&outcome.question.text);
     let title = shortened(&text, TITLE_CHARACTERS);
     let question = (title != text).then(|| contained(&outcome.question.text, 2));
-    let answer = (!outcome.answer.trim().is_empty()
+    let nothing = found_nothing(outcome);
+    let answer = (!nothing
+        && !outcome.answer.trim().is_empty()
         && !restates(&outcome.answer, &outcome.findings))
     .then(|| contained(&outcome.answer, 2));
     let citations = Citations::new(outcome, answer.is_some());
-    let nothing = outcome.findings.is_empty() && answer.is_none();
     // What was looked through is then told as the result, not once more below.
     let told = nothing && outcome.status == TaskStatus::Completed;
 
@@ -60,6 +60,13 @@ pub fn render_markdown(outcome: &Outcome) -> String {
         )
         .expect("the built-in template renders any outcome");
     tidy(&rendered)
+}
+
+/// An answer without findings may say no more than that there is none.
+fn found_nothing(outcome: &Outcome) -> bool {
+    outcome.findings.is_empty()
+        && (outcome.answer.trim().is_empty()
+            || outcome.stop_reason == Some(StopReason::NothingFound))
 }
 
 /// At most one empty line in a row, except in code, and one newline at the end.
@@ -96,12 +103,19 @@ fn tidy(text: &str) -> String {
 /// What the reader must know before reading on.
 fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
     let mut notices = Vec::new();
+    // With nothing found, the agent's words tell what was missing.
+    let answer = nothing.then_some(outcome.answer.as_str());
+    let said: Vec<String> = [outcome.note.as_deref(), answer]
+        .into_iter()
+        .flatten()
+        .map(inline)
+        .filter(|text| !text.is_empty())
+        .collect();
     match outcome.status {
-        TaskStatus::Completed => {
-            if nothing && outcome.note.is_none() {
-                notices.push("Nothing was found that answers this question.".to_owned());
-            }
+        TaskStatus::Completed if nothing && said.is_empty() => {
+            notices.push("Nothing was found that answers this question.".to_owned());
         }
+        TaskStatus::Completed => {}
         TaskStatus::Cancelled if nothing => {
             notices.push("**Cancelled** before anything was found.".to_owned());
         }
@@ -129,7 +143,7 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
             hint.unwrap_or_default()
         ));
     }
-    notices.extend(outcome.note.as_ref().map(|note| inline(note)));
+    notices.extend(said);
     notices
 }
 
@@ -159,8 +173,7 @@ fn bullet(finding: &Finding, citations: &Citations) -> String {
         citations.mark(&finding.source),
         citations::place(&finding.source)
     );
-    let text = code::presented(&finding.text, &finding.source.url);
-    let mut parts = blocks(&text).into_iter().peekable();
+    let mut parts = blocks(&finding.text).into_iter().peekable();
     let mut item = match parts.peek() {
         Some(Block::Paragraph(text) | Block::Item(text)) => {
             let first = format!("- {text} {cited}");
@@ -187,9 +200,19 @@ fn bullet(finding: &Finding, citations: &Citations) -> String {
     item
 }
 
+/// Whether the finding is the source's own words, but for marks and line ends;
+/// then they need not be quoted beside it.
 fn says_the_same(quote: &str, text: &str) -> bool {
-    let quote = one_line(quote);
-    quote.is_empty() || one_line(text).contains(&quote)
+    let words = |text: &str| -> Vec<String> {
+        text.split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let quoted = words(quote);
+    let told = words(text);
+    let shared = told.iter().filter(|word| quoted.contains(word)).count();
+    quoted.is_empty() || shared * 5 >= told.len() * 4
 }
 
 fn queries(outcome: &Outcome) -> Vec<String> {
@@ -322,16 +345,10 @@ fn round_line(round: &Round) -> String {
     format!("Round {} {did}: {brought}.", round.number)
 }
 
-/// Model, tokens and money, where there were any.
+/// Model, tokens and money, where any were spent.
 fn spent(outcome: &Outcome) -> Option<String> {
     let usage = &outcome.usage;
     let mut parts = Vec::new();
-    parts.extend(
-        outcome
-            .model
-            .as_ref()
-            .map(|model| format!("model {}", code_span(model))),
-    );
     if usage.input_tokens + usage.output_tokens > 0 {
         parts.push(format!(
             "{} read and {} written",
@@ -339,8 +356,14 @@ fn spent(outcome: &Outcome) -> Option<String> {
             count(usage.output_tokens, "token"),
         ));
     }
-    parts.extend(usage.cost_usd.map(|cost| format!("${cost:.4}")));
-    (!parts.is_empty()).then(|| format!("Used {}.", parts.join(", ")))
+    let cost = usage.cost_usd.filter(|cost| *cost > 0.0);
+    parts.extend(cost.map(|cost| format!("${cost:.4}")));
+    if parts.is_empty() {
+        return None;
+    }
+    let model = outcome.model.as_ref();
+    let model = model.map_or_else(String::new, |model| format!("model {}, ", code_span(model)));
+    Some(format!("Used {model}{}.", parts.join(", ")))
 }
 
 #[cfg(test)]

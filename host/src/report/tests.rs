@@ -272,6 +272,32 @@ fn a_long_question_is_shortened_in_the_title_alone() {
 }
 
 #[test]
+fn the_sources_own_words_are_not_quoted_beside_themselves() {
+    let mut outcome = found();
+    outcome.findings[0].quote =
+        "/// **Spring tides** come twice a month, at new and at\n/// full moon, when [sun and moon](sun.md) pull in one line."
+            .to_owned();
+    assert_eq!(render_markdown(&outcome), render_markdown(&found()));
+    outcome.findings[0].quote = "Twice in each lunation the range is greatest.".to_owned();
+    assert!(render_markdown(&outcome).contains("  > “Twice in each lunation"));
+}
+
+#[test]
+fn an_agent_that_found_nothing_says_what_was_missing() {
+    let mut outcome = nothing_found();
+    outcome.answer = "The passages do not answer this. Not found in them: “neap”.".to_owned();
+    let report = render_markdown(&outcome);
+    assert!(
+        report.contains("> The passages do not answer this."),
+        "{report}"
+    );
+    assert!(
+        report.contains("## What to try") && !report.contains("## Answer"),
+        "{report}"
+    );
+}
+
+#[test]
 fn a_note_of_the_strategy_takes_the_place_of_the_stock_sentence() {
     let mut outcome = nothing_found();
     outcome.note = Some("the documents speak of winds only".to_owned());

@@ -113,15 +113,24 @@ fn configuration(facts: &Facts) -> Check {
             "Configuration",
             "plugins.toml",
             State::Broken,
-            &error.message,
+            summary(&error.message),
             Some(
                 error
                     .hint
                     .clone()
-                    .unwrap_or_else(|| "`bathysphere config` shows what is read".to_owned()),
+                    .unwrap_or_else(|| "`bathysphere config` tells all of it".to_owned()),
             ),
         ),
     }
+}
+
+/// What a message of several lines comes to: the first, and the place.
+fn summary(message: &str) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    let place = message
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("--> "));
+    place.map_or_else(|| first.to_owned(), |place| format!("{first} ({place})"))
 }
 
 /// Whether a plugin would work as it is granted, and who needs it.
@@ -447,7 +456,7 @@ mod tests {
             DirectoryState::Unusable("Permission denied (os error 13)".to_owned()),
         ));
         facts.checkup.configuration = Err(error(
-            "plugins.toml:3: unknown key `stratgy`",
+            "unknown key `stratgy` in [use]\n  --> plugins.toml:3:1\n3 | stratgy = \"x\"\n  | ^^^^^^^",
             "did you mean `strategy`?",
         ));
         facts.checkup.plugins = vec![plugins::broken(), web];
