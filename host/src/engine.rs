@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::desk::{Checkup, ConfigValue, Desk, DocumentSet, PluginSummary, Setup, TaskSummary};
+use crate::cli::desk::{Checkup, ConfigListing, Desk, DocumentSet, PluginSummary, Setup};
 use crate::config::{
     self, Config, ConfigError, Directories, LoadOptions, LoadedConfig, ToolBackends,
 };
@@ -17,7 +17,7 @@ use crate::mcp;
 use crate::plugins::contract::Passage;
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
 use crate::store::Store;
-use crate::tasks::{ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, Tasks};
+use crate::tasks::{ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary, Tasks};
 
 /// The database's name in the data directory.
 const DATABASE: &str = "bathysphere.sqlite3";
@@ -144,11 +144,12 @@ impl Desk for Engine {
         Ok(plugin_summaries(&self.parts()?.tasks).await)
     }
 
-    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport> {
-        Ok(config::explain(&self.parts()?.loaded)
-            .into_iter()
-            .map(|value| ConfigValue { key: value.key, value: value.json, origin: value.origin })
-            .collect())
+    async fn config(&self) -> Result<ConfigListing, ErrorReport> {
+        let loaded = &self.parts()?.loaded;
+        Ok(ConfigListing {
+            text: config::explain_text(loaded),
+            json: config::explain_json(loaded),
+        })
     }
 
     async fn checkup(&self) -> Checkup {

@@ -10,7 +10,12 @@ use crate::tasks::TaskStatus;
 
 /// Deep research on your own documents, with sources: by hand, or as an MCP server
 #[derive(Debug, Parser)]
-#[command(name = "bathysphere", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(
+    name = "bathysphere",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = "\
 Examples:
@@ -65,7 +70,11 @@ pub enum Command {
     /// Serve MCP clients on stdin and stdout
     Serve(ServeArguments),
     /// See which plugins are at work, and what they may reach
-    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        disable_help_subcommand = true
+    )]
     Plugin(PluginCommand),
     /// Print the configuration, and where each value comes from
     Config(ConfigArguments),
@@ -262,7 +271,7 @@ Examples:
 Examples:
   bathysphere config
   bathysphere --config ./plugins.toml config
-  bathysphere config --json | jq '.[] | select(.origin.place != \"built-in\")'")]
+  bathysphere config --json | jq '.values[] | select(.origin.place != \"built-in\")'")]
 pub struct ConfigArguments {
     #[command(flatten)]
     pub documents: Documents,

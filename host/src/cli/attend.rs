@@ -57,7 +57,10 @@ where
         Err(ErrorReport {
             code: "INTERNAL".to_owned(),
             message: format!("the work ended unexpectedly: {error}"),
-            hint: Some("this is a fault of bathysphere; what was saved is in `bathysphere history`".to_owned()),
+            hint: Some(
+                "this is a fault of bathysphere; what was saved is in `bathysphere history`"
+                    .to_owned(),
+            ),
         })
     });
     Ok(Attended { result, signal })
@@ -69,7 +72,10 @@ fn drain(events: &mut UnboundedReceiver<Event>, progress: &mut Progress, termina
     }
 }
 
-#[expect(clippy::exit, reason = "the user asked twice; there is nothing left to wait for")]
+#[expect(
+    clippy::exit,
+    reason = "the user asked twice; there is nothing left to wait for"
+)]
 fn leave(code: u8) -> ! {
     std::process::exit(code.into())
 }
@@ -93,7 +99,10 @@ impl Signals {
                 hint: None,
             })
         };
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
     }
 
     #[cfg(unix)]

@@ -7,12 +7,9 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::resolved::Origin;
 use crate::config::{Grants, PluginSource};
 use crate::plugins::contract::Passage;
-use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus};
-
-pub use crate::tasks::TaskSummary;
+use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus, TaskSummary};
 
 /// Where things are, as the flags say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,8 +57,8 @@ pub trait Desk: Send + Sync {
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
 
-    /// Every value of the configuration, in the order to show them.
-    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport>;
+    /// Every value of the configuration, and where it comes from.
+    async fn config(&self) -> Result<ConfigListing, ErrorReport>;
 
     async fn checkup(&self) -> Checkup;
 
@@ -96,13 +93,12 @@ impl PluginSummary {
     }
 }
 
-/// One value of the configuration.
+/// The configuration, ready to print.
 #[derive(Debug, Clone)]
-pub struct ConfigValue {
-    /// `plugins.search-documents.limits.memory_mb`.
-    pub key: String,
-    pub value: serde_json::Value,
-    pub origin: Origin,
+pub struct ConfigListing {
+    /// TOML, the origin of each value in a comment at the end of its line.
+    pub text: String,
+    pub json: serde_json::Value,
 }
 
 /// What `doctor` asks the engine; what it can see itself it looks up itself.

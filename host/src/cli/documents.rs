@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::tasks::ErrorReport;
 
 pub fn check(directories: &[PathBuf]) -> Result<(), ErrorReport> {
-    directories.iter().try_for_each(|directory| check_one(directory))
+    directories
+        .iter()
+        .try_for_each(|directory| check_one(directory))
 }
 
 fn check_one(directory: &Path) -> Result<(), ErrorReport> {
@@ -21,20 +23,32 @@ fn check_one(directory: &Path) -> Result<(), ErrorReport> {
             ),
             io::ErrorKind::NotADirectory => (
                 format!("--docs {shown}: this is a file, not a directory"),
-                format!("name the directory that it is in: `--docs {}`", parent(directory).display()),
+                format!(
+                    "name the directory that it is in: `--docs {}`",
+                    parent(directory).display()
+                ),
             ),
             io::ErrorKind::PermissionDenied => (
                 format!("--docs {shown}: this directory may not be read"),
                 "give yourself the right to read it, or name another".to_owned(),
             ),
-            _ => (format!("--docs {shown}: {error}"), "name a directory that can be read".to_owned()),
+            _ => (
+                format!("--docs {shown}: {error}"),
+                "name a directory that can be read".to_owned(),
+            ),
         },
     };
-    Err(ErrorReport { code: "INVALID_INPUT".to_owned(), message, hint: Some(hint) })
+    Err(ErrorReport {
+        code: "INVALID_INPUT".to_owned(),
+        message,
+        hint: Some(hint),
+    })
 }
 
 fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -47,10 +61,24 @@ mod tests {
         let file = directory.path().join("file.md");
         std::fs::write(&file, "x").unwrap();
         check(&[directory.path().to_owned()]).unwrap();
-        let missing = check(&[directory.path().to_owned(), directory.path().join("none")]).unwrap_err();
-        assert!(missing.message.ends_with("none: there is no such directory"), "{missing:?}");
+        let missing =
+            check(&[directory.path().to_owned(), directory.path().join("none")]).unwrap_err();
+        assert!(
+            missing
+                .message
+                .ends_with("none: there is no such directory"),
+            "{missing:?}"
+        );
         let file = check(&[file]).unwrap_err();
-        assert!(file.message.ends_with("file.md: this is a file, not a directory"), "{file:?}");
-        assert!(file.hint.unwrap().contains(&directory.path().display().to_string()));
+        assert!(
+            file.message
+                .ends_with("file.md: this is a file, not a directory"),
+            "{file:?}"
+        );
+        assert!(
+            file.hint
+                .unwrap()
+                .contains(&directory.path().display().to_string())
+        );
     }
 }

@@ -2,6 +2,7 @@
 //! with the commands grouped by what one wants to do.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
@@ -29,14 +30,19 @@ fn template(command: &clap::Command) -> String {
     let name_style = command.get_styles().get_literal();
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for (title, names) in GROUPS {
-        text.push_str(&format!("\n{heading}{title}:{heading:#}\n"));
+        let _ = writeln!(text, "\n{heading}{title}:{heading:#}");
         for name in *names {
-            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = command
+                .find_subcommand(name)
+                .and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            text.push_str(&format!("  {name_style}{name:<12}{name_style:#} {about}\n"));
+            let _ = writeln!(text, "  {name_style}{name:<12}{name_style:#} {about}");
         }
     }
-    text.push_str(&format!("\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}"));
+    let _ = write!(
+        text,
+        "\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}"
+    );
     text
 }
 
@@ -60,7 +66,11 @@ pub fn wanted_color(arguments: &[OsString]) -> Color {
     let mut wanted = Color::Auto;
     let mut after_flag = false;
     for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
-        let value = if after_flag { Some(argument) } else { argument.strip_prefix("--color=") };
+        let value = if after_flag {
+            Some(argument)
+        } else {
+            argument.strip_prefix("--color=")
+        };
         wanted = match value {
             Some("always") => Color::Always,
             Some("never") => Color::Never,
@@ -76,9 +86,13 @@ pub fn wanted_color(arguments: &[OsString]) -> Color {
 
 /// A question without its quotes is the commonest slip; clap cannot know it.
 pub fn hint(error: &clap::Error) -> Option<&'static str> {
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
     let is_word = error.kind() == ErrorKind::UnknownArgument && !argument.starts_with('-');
-    is_word.then_some("a question of several words is written in quotes, such as \"how are snapshots stored?\"")
+    is_word.then_some(
+        "a question of several words is written in quotes, such as \"how are snapshots stored?\"",
+    )
 }
 
 #[cfg(test)]
@@ -86,7 +100,10 @@ mod tests {
     use super::*;
 
     fn refused(line: &[&str]) -> clap::Error {
-        let arguments = std::iter::once("bathysphere").chain(line.iter().copied()).map(OsString::from).collect();
+        let arguments = std::iter::once("bathysphere")
+            .chain(line.iter().copied())
+            .map(OsString::from)
+            .collect();
         // As wide wherever the test runs.
         parse_with(command().term_width(100), arguments).unwrap_err()
     }
@@ -98,8 +115,14 @@ mod tests {
 
     #[test]
     fn every_command_stands_in_one_group() {
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let mut known: Vec<String> = command().get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        let grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
+        let mut known: Vec<String> = command()
+            .get_subcommands()
+            .map(|sub| sub.get_name().to_owned())
+            .collect();
         let mut sorted = grouped.clone();
         sorted.sort_unstable();
         known.sort_unstable();
@@ -122,7 +145,7 @@ mod tests {
             &["completions", "--help"],
         ];
         for line in lines {
-            shown.push_str(&format!("$ bathysphere {}\n{}\n", line.join(" "), refused(line)));
+            let _ = writeln!(shown, "$ bathysphere {}\n{}", line.join(" "), refused(line));
         }
         insta::assert_snapshot!(shown);
     }
@@ -145,9 +168,9 @@ mod tests {
         for line in lines {
             let error = refused(line);
             assert_eq!(error.exit_code(), 2, "{line:?}");
-            shown.push_str(&format!("$ bathysphere {}\n{error}", line.join(" ")));
+            let _ = write!(shown, "$ bathysphere {}\n{error}", line.join(" "));
             if let Some(hint) = hint(&error) {
-                shown.push_str(&format!("hint: {hint}\n"));
+                let _ = writeln!(shown, "hint: {hint}");
             }
             shown.push('\n');
         }
@@ -156,7 +179,8 @@ mod tests {
 
     #[test]
     fn colour_is_known_before_the_rest_is_read() {
-        let wanted = |line: &[&str]| wanted_color(&line.iter().map(OsString::from).collect::<Vec<_>>());
+        let wanted =
+            |line: &[&str]| wanted_color(&line.iter().map(OsString::from).collect::<Vec<_>>());
         assert_eq!(wanted(&["b", "--color", "always", "x"]), Color::Always);
         assert_eq!(wanted(&["b", "--color=never"]), Color::Never);
         assert_eq!(wanted(&["b", "--", "--color=never"]), Color::Auto);

@@ -5,15 +5,21 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::arguments::HistoryArguments;
-use super::desk::{Desk, TaskSummary};
+use super::desk::Desk;
 use super::research::short_id;
-use super::table::{Cell, table};
+use super::table::{Cell, fitting, table};
 use super::terminal::{CYAN, FAINT, GREEN, Look, RED, Stop, Terminal, YELLOW};
 use crate::report::words::{duration, one_line};
-use crate::tasks::TaskStatus;
+use crate::tasks::{TaskStatus, TaskSummary};
 
-pub async fn run(arguments: &HistoryArguments, desk: &dyn Desk, terminal: &mut Terminal) -> Result<u8, Stop> {
-    let tasks = desk.history(arguments.limit, arguments.status.map(Into::into)).await?;
+pub async fn run(
+    arguments: &HistoryArguments,
+    desk: &dyn Desk,
+    terminal: &mut Terminal,
+) -> Result<u8, Stop> {
+    let tasks = desk
+        .history(arguments.limit, arguments.status.map(Into::into))
+        .await?;
     if arguments.json {
         terminal.print_json(&tasks)?;
     } else if tasks.is_empty() {
@@ -27,12 +33,17 @@ pub async fn run(arguments: &HistoryArguments, desk: &dyn Desk, terminal: &mut T
 
 fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
     // The question is what one looks for: a narrow terminal leaves out the rest.
-    let columns = look.columns.unwrap_or(usize::MAX);
-    let headers: Vec<&str> = [("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("ROUNDS", 100), ("QUESTION", 0)]
-        .into_iter()
-        .filter(|(_, least)| columns >= *least)
-        .map(|(header, _)| header)
-        .collect();
+    let headers = fitting(
+        &[
+            ("ID", 0),
+            ("WHEN", 70),
+            ("STATUS", 0),
+            ("TOOK", 100),
+            ("ROUNDS", 100),
+            ("QUESTION", 0),
+        ],
+        look,
+    );
     let cell = |task: &TaskSummary, header: &str| match header {
         "ID" => Cell::styled(short_id(&task.id), CYAN),
         "WHEN" => Cell::styled(local_time(&task.created_at, zone), FAINT),
@@ -41,8 +52,10 @@ fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
         "ROUNDS" => Cell::new(task.rounds.to_string()),
         _ => Cell::new(one_line(&task.question)),
     };
-    let rows: Vec<Vec<Cell>> =
-        tasks.iter().map(|task| headers.iter().map(|header| cell(task, header)).collect()).collect();
+    let rows: Vec<Vec<Cell>> = tasks
+        .iter()
+        .map(|task| headers.iter().map(|header| cell(task, header)).collect())
+        .collect();
     table(&headers, &rows, look)
 }
 
@@ -58,7 +71,10 @@ fn status_style(status: TaskStatus) -> Style {
 /// `2026-03-01 10:30` on the user's clock; what is no time is shown as it is.
 fn local_time(timestamp: &str, zone: &TimeZone) -> String {
     match timestamp.parse::<Timestamp>() {
-        Ok(time) => time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Ok(time) => time
+            .to_zoned(zone.clone())
+            .strftime("%Y-%m-%d %H:%M")
+            .to_string(),
         Err(_) => one_line(timestamp),
     }
 }
@@ -83,14 +99,24 @@ mod tests {
 
     fn tasks() -> Vec<TaskSummary> {
         vec![
-            task("0198c2f4-7a1b-7c3d-8e4f-112233445566", TaskStatus::Running, "What is\na tide?", None),
+            task(
+                "0198c2f4-7a1b-7c3d-8e4f-112233445566",
+                TaskStatus::Running,
+                "What is\na tide?",
+                None,
+            ),
             task(
                 "0198c2f4-0001-7c3d-8e4f-112233445566",
                 TaskStatus::Completed,
                 "When do spring tides happen, and how are they predicted in the almanac?",
                 Some(412),
             ),
-            task("0198c2f3-ffff-7c3d-8e4f-112233445566", TaskStatus::Failed, "Why?", Some(61_000)),
+            task(
+                "0198c2f3-ffff-7c3d-8e4f-112233445566",
+                TaskStatus::Failed,
+                "Why?",
+                Some(61_000),
+            ),
         ]
     }
 
@@ -98,7 +124,12 @@ mod tests {
     fn the_table_in_a_pipe_and_in_a_terminal() {
         let zone = offset(1).to_time_zone();
         insta::assert_snapshot!("history_pipe", as_text(&tasks(), &zone, Look::default()));
-        let look = Look { is_terminal: true, styled: false, width: Some(80), columns: Some(80) };
+        let look = Look {
+            is_terminal: true,
+            styled: false,
+            width: Some(80),
+            columns: Some(80),
+        };
         insta::assert_snapshot!("history_terminal", as_text(&tasks(), &zone, look));
     }
 }

@@ -40,7 +40,9 @@ pub fn start(verbose: u8, quiet: bool, look: Look) {
         .with_target(verbose > 1)
         .without_time()
         .finish()
-        .with(filter_fn(move |metadata| everything || metadata.target().starts_with("bathysphere")));
+        .with(filter_fn(move |metadata| {
+            everything || metadata.target().starts_with("bathysphere")
+        }));
     // Fails only where a subscriber is set already, as in a test.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

@@ -24,6 +24,7 @@ mod table;
 mod terminal;
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,7 +37,10 @@ use crate::tasks::ErrorReport;
 
 /// Does what the command line says. `open` makes the desk that the flags ask for;
 /// it is not called for what needs none.
-pub fn run(arguments: impl IntoIterator<Item = OsString>, open: impl FnOnce(Setup) -> Arc<dyn Desk>) -> ExitCode {
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    open: impl FnOnce(Setup) -> Arc<dyn Desk>,
+) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let color = help::wanted_color(&arguments);
     let arguments = match help::parse(arguments) {
@@ -46,18 +50,28 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, open: impl FnOnce(Setu
     let global = &arguments.global;
     let mut terminal = Terminal::standard(global.color, global.quiet);
     logging::start(global.verbose, global.quiet, terminal.err);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             terminal.complain(&ErrorReport {
                 code: "INTERNAL".to_owned(),
                 message: format!("cannot start the runtime: {error}"),
-                hint: Some("see that there are threads and file handles left (`ulimit -a`)".to_owned()),
+                hint: Some(
+                    "see that there are threads and file handles left (`ulimit -a`)".to_owned(),
+                ),
             });
             return ExitCode::FAILURE;
         }
     };
-    let code = runtime.block_on(carry_out(arguments, open, &mut terminal, &mut std::io::stdin()));
+    let code = runtime.block_on(carry_out(
+        arguments,
+        open,
+        &mut terminal,
+        &mut std::io::stdin(),
+    ));
     // A thread that still waits for stdin must not hold the process back.
     runtime.shutdown_background();
     ExitCode::from(code)
@@ -92,7 +106,11 @@ async fn dispatch(
     let Arguments { global, command } = arguments;
     let verbose = global.verbose;
     let desk = |documents: &[std::path::PathBuf]| {
-        open(Setup { home: global.home, config: global.config, documents: documents.to_vec() })
+        open(Setup {
+            home: global.home,
+            config: global.config,
+            documents: documents.to_vec(),
+        })
     };
     match command {
         Command::Research(arguments) => {
@@ -109,7 +127,9 @@ async fn dispatch(
             documents::check(&arguments.documents.documents)?;
             serve::run(desk(&arguments.documents.documents)).await
         }
-        Command::Plugin(PluginCommand::List { json }) => plugin::list(json, &*desk(&[]), terminal).await,
+        Command::Plugin(PluginCommand::List { json }) => {
+            plugin::list(json, &*desk(&[]), terminal).await
+        }
         Command::Config(arguments) => {
             let desk = desk(&arguments.documents.documents);
             config::run(&arguments, &*desk, terminal).await
@@ -145,15 +165,23 @@ fn code_of(report: &ErrorReport) -> u8 {
 
 /// Prints what clap has to say: help on stdout, a refusal on stderr.
 fn refuse(error: &clap::Error, terminal: &mut Terminal) -> u8 {
-    let look = if error.use_stderr() { terminal.err } else { terminal.out };
+    let look = if error.use_stderr() {
+        terminal.err
+    } else {
+        terminal.out
+    };
     let rendered = error.render();
-    let mut text = if look.styled { rendered.ansi().to_string() } else { rendered.to_string() };
+    let mut text = if look.styled {
+        rendered.ansi().to_string()
+    } else {
+        rendered.to_string()
+    };
     if !error.use_stderr() {
         let printed = terminal.print(&text).map(|()| 0);
         return exit_code(printed, terminal);
     }
     if let Some(hint) = help::hint(error) {
-        text.push_str(&format!("\n{} {hint}\n", look.paint(terminal::CYAN, "hint:")));
+        let _ = writeln!(text, "\n{} {hint}", look.paint(terminal::CYAN, "hint:"));
     }
     terminal.write_err(&text);
     u8::try_from(error.exit_code()).unwrap_or(2)

@@ -1,12 +1,14 @@
 //! `plugin list`: who is at work, where it comes from, and what it may reach.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use super::desk::{Desk, PluginSummary};
-use super::table::{Cell, table};
+use super::table::{Cell, fitting, table};
 use super::terminal::{CYAN, GREEN, Look, RED, Stop, Terminal};
-use crate::config::Grants;
 use crate::config::resolved::HostGrant;
+use crate::config::{Grants, PluginSource};
 use crate::report::words::one_line;
 
 pub async fn list(json: bool, desk: &dyn Desk, terminal: &mut Terminal) -> Result<u8, Stop> {
@@ -28,12 +30,42 @@ pub fn grants_in_words(grants: &Grants) -> Vec<String> {
         None => grant.host.clone(),
     };
     let mut words = Vec::new();
-    words.extend(grants.directories.iter().map(|directory| format!("read {}", directory.path.display())));
-    words.extend(grants.hosts.iter().map(|grant| format!("ask {}", host(grant))));
-    words.extend(grants.secrets.iter().map(|secret| format!("send {} to {}", secret.name, host(&secret.host))));
-    words.extend(grants.commands.iter().map(|command| format!("run {command}")));
-    words.extend(grants.environment.iter().map(|name| format!("pass {name} to commands")));
-    words.extend(grants.imports.iter().map(|import| format!("import {import}")));
+    words.extend(
+        grants
+            .directories
+            .iter()
+            .map(|directory| format!("read {}", directory.path.display())),
+    );
+    words.extend(
+        grants
+            .hosts
+            .iter()
+            .map(|grant| format!("ask {}", host(grant))),
+    );
+    words.extend(
+        grants
+            .secrets
+            .iter()
+            .map(|secret| format!("send {} to {}", secret.name, host(&secret.host))),
+    );
+    words.extend(
+        grants
+            .commands
+            .iter()
+            .map(|command| format!("run {command}")),
+    );
+    words.extend(
+        grants
+            .environment
+            .iter()
+            .map(|name| format!("pass {name} to commands")),
+    );
+    words.extend(
+        grants
+            .imports
+            .iter()
+            .map(|import| format!("import {import}")),
+    );
     words
 }
 
@@ -54,30 +86,59 @@ fn as_json(plugin: &PluginSummary) -> serde_json::Value {
 
 fn as_text(plugins: &[PluginSummary], look: Look) -> String {
     let unknown = || "?".to_owned();
+    let cell = |plugin: &PluginSummary, header: &str| match header {
+        "NAME" => Cell::styled(&plugin.name, CYAN),
+        "KIND" => Cell::new(plugin.kind.clone().unwrap_or_else(unknown)),
+        "VERSION" => Cell::new(plugin.version.clone().unwrap_or_else(unknown)),
+        "STATUS" if plugin.problem.is_some() => Cell::styled("broken", RED),
+        "STATUS" => Cell::styled("ok", GREEN),
+        "SHA256" => Cell::new(
+            plugin
+                .sha256
+                .as_deref()
+                .map_or_else(unknown, |digest| digest.chars().take(12).collect()),
+        ),
+        "FROM" => Cell::new(match &plugin.source {
+            PluginSource::Builtin(_) => "built-in".to_owned(),
+            PluginSource::Path(path) => one_line(&path.display().to_string()),
+        }),
+        _ => {
+            let grants = grants_in_words(&plugin.grants);
+            Cell::new(if grants.is_empty() {
+                "nothing".to_owned()
+            } else {
+                grants.join(", ")
+            })
+        }
+    };
+    // Most telling first: a narrow terminal leaves out what --json also tells.
+    let headers = fitting(
+        &[
+            ("NAME", 0),
+            ("KIND", 0),
+            ("VERSION", 70),
+            ("STATUS", 0),
+            ("SHA256", 120),
+            ("FROM", 100),
+            ("MAY REACH", 0),
+        ],
+        look,
+    );
     let rows: Vec<Vec<Cell>> = plugins
         .iter()
-        .map(|plugin| {
-            let (status, style) = if plugin.problem.is_some() { ("broken", RED) } else { ("ok", GREEN) };
-            let origin = if plugin.origin().starts_with("builtin:") { "built-in".to_owned() } else { plugin.origin() };
-            let digest = plugin.sha256.as_deref().map_or_else(unknown, |digest| digest.chars().take(12).collect());
-            let grants = grants_in_words(&plugin.grants);
-            vec![
-                Cell::styled(&plugin.name, CYAN),
-                Cell::new(plugin.kind.clone().unwrap_or_else(unknown)),
-                Cell::new(plugin.version.clone().unwrap_or_else(unknown)),
-                Cell::styled(status, style),
-                Cell::new(digest),
-                Cell::new(one_line(&origin)),
-                Cell::new(if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") }),
-            ]
-        })
+        .map(|plugin| headers.iter().map(|header| cell(plugin, header)).collect())
         .collect();
-    let mut text = table(&["NAME", "KIND", "VERSION", "STATUS", "SHA256", "FROM", "MAY REACH"], &rows, look);
+    let mut text = table(&headers, &rows, look);
     for plugin in plugins {
         if let Some(problem) = &plugin.problem {
-            text.push_str(&format!("\n{} {}\n", look.paint(RED, &format!("{}:", plugin.name)), one_line(&problem.message)));
+            let _ = writeln!(
+                text,
+                "\n{} {}",
+                look.paint(RED, &format!("{}:", plugin.name)),
+                one_line(&problem.message)
+            );
             if let Some(hint) = &problem.hint {
-                text.push_str(&format!("  {} {}\n", look.paint(CYAN, "hint:"), one_line(hint)));
+                let _ = writeln!(text, "  {} {}", look.paint(CYAN, "hint:"), one_line(hint));
             }
         }
     }
@@ -89,7 +150,6 @@ pub(super) mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::PluginSource;
     use crate::config::resolved::{DirectoryGrant, SecretGrant};
     use crate::tasks::ErrorReport;
 
@@ -102,7 +162,10 @@ pub(super) mod tests {
             source: PluginSource::Builtin("search-documents".to_owned()),
             sha256: Some("a1b2c3d4e5f60718".repeat(4)),
             grants: Grants {
-                directories: vec![DirectoryGrant { path: PathBuf::from("/home/me/notes"), prefix: "notes/".to_owned() }],
+                directories: vec![DirectoryGrant {
+                    path: PathBuf::from("/home/me/notes"),
+                    prefix: "notes/".to_owned(),
+                }],
                 ..Grants::default()
             },
             used_by: vec!["search".to_owned(), "research".to_owned()],
@@ -122,7 +185,10 @@ pub(super) mod tests {
     }
 
     pub fn web() -> PluginSummary {
-        let host = HostGrant { host: "api.tavily.com".to_owned(), port: None };
+        let host = HostGrant {
+            host: "api.tavily.com".to_owned(),
+            port: None,
+        };
         PluginSummary {
             name: "search-tavily".to_owned(),
             source: PluginSource::Path(PathBuf::from("/opt/plugins/search-tavily.wasm")),
@@ -157,7 +223,8 @@ pub(super) mod tests {
             used_by: vec!["research".to_owned()],
             problem: Some(ErrorReport {
                 code: "PLUGIN".to_owned(),
-                message: "cannot load plugin agent-mine: it is not a WebAssembly component".to_owned(),
+                message: "cannot load plugin agent-mine: it is not a WebAssembly component"
+                    .to_owned(),
                 hint: Some("build it for wasm32-wasip2".to_owned()),
             }),
         }

@@ -9,7 +9,9 @@ use super::terminal::{BOLD, CYAN, FAINT, ITALIC, Look};
 
 /// The text as this stream shows it; unchanged where it is not read by a person.
 pub fn markdown(text: &str, look: Look) -> String {
-    let Some(width) = look.width else { return text.to_owned() };
+    let Some(width) = look.width else {
+        return text.to_owned();
+    };
     let mut shown = String::with_capacity(text.len() * 2);
     let mut fence: Option<String> = None;
     for line in text.lines() {
@@ -44,7 +46,11 @@ pub fn markdown(text: &str, look: Look) -> String {
 fn block(content: &str, indent: usize, width: usize, look: Look) -> String {
     let hashes = content.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&hashes) && content[hashes..].starts_with(' ') {
-        let words = if look.styled { content[hashes..].trim_start() } else { content };
+        let words = if look.styled {
+            content[hashes..].trim_start()
+        } else {
+            content
+        };
         return wrap(&spans(words, BOLD, look), "", "", width, look);
     }
     let pad = " ".repeat(indent);
@@ -55,7 +61,13 @@ fn block(content: &str, indent: usize, width: usize, look: Look) -> String {
     let marker = marker_length(content);
     let first = format!("{pad}{}", &content[..marker]);
     let next = " ".repeat(indent + marker);
-    wrap(&spans(&content[marker..], Style::new(), look), &first, &next, width, look)
+    wrap(
+        &spans(&content[marker..], Style::new(), look),
+        &first,
+        &next,
+        width,
+        look,
+    )
 }
 
 /// Bytes of `- ` or `12. `; 0 where the line is no list item.
@@ -64,7 +76,11 @@ fn marker_length(content: &str) -> usize {
         return 2;
     }
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();
-    if digits > 0 && content[digits..].starts_with(". ") { digits + 2 } else { 0 }
+    if digits > 0 && content[digits..].starts_with(". ") {
+        digits + 2
+    } else {
+        0
+    }
 }
 
 /// Text and its style; glued pieces make up a word.
@@ -84,21 +100,33 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
     };
     while let Some(character) = rest.chars().next() {
         if let Some((inner, whole, style)) = marked(rest) {
-            let shown = if look.styled || style == FAINT { inner } else { &rest[..whole] };
+            let shown = if look.styled || style == FAINT {
+                inner
+            } else {
+                &rest[..whole]
+            };
             // The place after a number belongs to it.
             let follows = cited && plain == " ";
             cited = style == FAINT;
-            push(&mut spans, &mut plain, shown, if follows { FAINT } else { style });
+            push(
+                &mut spans,
+                &mut plain,
+                shown,
+                if follows { FAINT } else { style },
+            );
             rest = &rest[whole..];
         } else if let Some((label, target, whole)) = link(rest) {
             plain.push_str(label);
             push(&mut spans, &mut plain, &format!(" {target}"), FAINT);
             rest = &rest[whole..];
         } else {
-            let escaped =
-                rest.strip_prefix('\\').and_then(|after| after.chars().next()).filter(char::is_ascii_punctuation);
-            let (shown, taken) =
-                escaped.map_or((character, character.len_utf8()), |next| (next, 1 + next.len_utf8()));
+            let escaped = rest
+                .strip_prefix('\\')
+                .and_then(|after| after.chars().next())
+                .filter(char::is_ascii_punctuation);
+            let (shown, taken) = escaped.map_or((character, character.len_utf8()), |next| {
+                (next, 1 + next.len_utf8())
+            });
             plain.push(shown);
             rest = &rest[taken..];
         }
@@ -106,12 +134,17 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
     if !plain.is_empty() {
         spans.push((plain, base));
     }
-    spans.iter().flat_map(|(text, style)| pieces(text, *style)).collect()
+    spans
+        .iter()
+        .flat_map(|(text, style)| pieces(text, *style))
+        .collect()
 }
 
 /// Cut after every place where a line may end.
 fn pieces(text: &str, style: Style) -> Vec<Span> {
-    text.split_inclusive(may_break_after).map(|piece| (piece.to_owned(), style)).collect()
+    text.split_inclusive(may_break_after)
+        .map(|piece| (piece.to_owned(), style))
+        .collect()
 }
 
 /// A space, or a character of a script that is written without spaces.
@@ -125,7 +158,9 @@ fn marked(text: &str) -> Option<(&str, usize, Style)> {
         let run = text.bytes().take_while(|byte| *byte == b'`').count();
         let end = text[run..].find(&text[..run])? + run;
         let inner = &text[run..end];
-        let unpadded = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
+        let unpadded = inner
+            .strip_prefix(' ')
+            .and_then(|inner| inner.strip_suffix(' '));
         return Some((unpadded.unwrap_or(inner), end + run, CYAN));
     }
     for (mark, style) in [("**", BOLD), ("*", ITALIC)] {
@@ -138,8 +173,13 @@ fn marked(text: &str) -> Option<(&str, usize, Style)> {
             return Some((&inside[..end], end + 2 * mark.len(), style));
         }
     }
-    let digits = text.strip_prefix('[')?.bytes().take_while(u8::is_ascii_digit).count();
-    let is_citation = digits > 0 && text[1 + digits..].starts_with(']') && !text[2 + digits..].starts_with('(');
+    let digits = text
+        .strip_prefix('[')?
+        .bytes()
+        .take_while(u8::is_ascii_digit)
+        .count();
+    let is_citation =
+        digits > 0 && text[1 + digits..].starts_with(']') && !text[2 + digits..].starts_with('(');
     is_citation.then(|| (&text[..digits + 2], digits + 2, FAINT))
 }
 
@@ -152,7 +192,11 @@ fn link(text: &str) -> Option<(&str, &str, usize)> {
         Some(angled) => (angled.split('>').next()?, angled.find(">)")? + 2),
         None => (target.split(')').next()?, target.find(')')?),
     };
-    (!inside[..label].contains('[')).then_some((&inside[..label], target_text, 1 + label + 2 + close + 1))
+    (!inside[..label].contains('[')).then_some((
+        &inside[..label],
+        target_text,
+        1 + label + 2 + close + 1,
+    ))
 }
 
 /// Lays words out in lines. A word that is longer than a line, such as a path,
@@ -164,9 +208,15 @@ fn wrap(spans: &[Span], first: &str, next: &str, width: usize, look: Look) -> St
     let mut index = 0;
     while index < spans.len() {
         let ends = |(text, _): &Span| text.ends_with(may_break_after);
-        let end = spans[index..].iter().position(ends).map_or(spans.len(), |at| index + at + 1);
+        let end = spans[index..]
+            .iter()
+            .position(ends)
+            .map_or(spans.len(), |at| index + at + 1);
         let word = &spans[index..end];
-        let bare: usize = word.iter().map(|(text, _)| shown_width(text.trim_end_matches(' '))).sum();
+        let bare: usize = word
+            .iter()
+            .map(|(text, _)| shown_width(text.trim_end_matches(' ')))
+            .sum();
         if !line.is_empty() && column + bare > width {
             lines.push_str(&painted(&line, look));
             lines.push('\n');
@@ -174,7 +224,10 @@ fn wrap(spans: &[Span], first: &str, next: &str, width: usize, look: Look) -> St
             line.clear();
             column = shown_width(next);
         }
-        column += word.iter().map(|(text, _)| shown_width(text)).sum::<usize>();
+        column += word
+            .iter()
+            .map(|(text, _)| shown_width(text))
+            .sum::<usize>();
         line.extend(word);
         index = end;
     }
@@ -195,7 +248,11 @@ fn painted(line: &[&Span], look: Look) -> String {
         let words: String = run.iter().map(|(piece, _)| piece.as_str()).collect();
         let bare = words.trim_end_matches(' ');
         let style = run[0].1;
-        text.push_str(&if style == Style::new() { bare.to_owned() } else { look.paint(style, bare) });
+        text.push_str(&if style == Style::new() {
+            bare.to_owned()
+        } else {
+            look.paint(style, bare)
+        });
         text.push_str(&words[bare.len()..]);
     }
     text.truncate(text.trim_end_matches(' ').len());
@@ -205,7 +262,9 @@ fn painted(line: &[&Span], look: Look) -> String {
 /// Text without marks after `first`, its further lines after `next`; in a pipe
 /// it stays on one line.
 pub fn hanging(text: &str, first: &str, next: &str, look: Look) -> String {
-    let Some(width) = look.width else { return format!("{first}{text}") };
+    let Some(width) = look.width else {
+        return format!("{first}{text}");
+    };
     wrap(&pieces(text, Style::new()), first, next, width, look)
 }
 
@@ -215,7 +274,12 @@ mod tests {
     use crate::report::{render_markdown, tests as outcomes};
 
     fn narrow(styled: bool) -> Look {
-        Look { is_terminal: true, styled, width: Some(60), columns: Some(60) }
+        Look {
+            is_terminal: true,
+            styled,
+            width: Some(60),
+            columns: Some(60),
+        }
     }
 
     #[test]
@@ -240,12 +304,21 @@ mod tests {
 
     #[test]
     fn marks_escapes_and_links() {
-        let look = Look { width: Some(200), ..Look::default() };
+        let look = Look {
+            width: Some(200),
+            ..Look::default()
+        };
         let cases = [
             ("a \\<b> \\` c", "a <b> ` c"),
-            ("see [Ports](<https://a.example/x>) now", "see Ports https://a.example/x now"),
+            (
+                "see [Ports](<https://a.example/x>) now",
+                "see Ports https://a.example/x now",
+            ),
             ("see [x](y.md)", "see x y.md"),
-            ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
+            (
+                "2 * 3 * 4 and snake_case_name",
+                "2 * 3 * 4 and snake_case_name",
+            ),
             ("ends with \\", "ends with \\"),
             ("ä\\ß", "ä\\ß"),
         ];
@@ -259,6 +332,18 @@ mod tests {
         let shown = markdown(&format!("- {}", "潮汐".repeat(30)), narrow(false));
         assert!(shown.lines().all(|line| line.width() <= 60), "{shown}");
         assert_eq!(shown.lines().count(), 3);
+    }
+
+    #[test]
+    fn scrambled_text_neither_breaks_nor_steers_the_terminal() {
+        for outcome in outcomes::scrambled(100) {
+            let report = render_markdown(&outcome);
+            let styled = markdown(&report, narrow(true));
+            let plain = anstream::adapter::strip_str(&styled).to_string();
+            assert!(!plain.contains('\u{1b}'));
+            assert!(!markdown(&report, narrow(false)).contains('\u{1b}'));
+            assert!(plain.contains("How it was researched"));
+        }
     }
 
     #[test]

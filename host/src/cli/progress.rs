@@ -1,6 +1,7 @@
 //! What happens while it happens: a moving line in a terminal, `[INFO]` lines
 //! elsewhere, nothing when quiet. Counts, never percentages.
 
+use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,20 +28,32 @@ impl Progress {
             return Self::Silent;
         }
         // Log lines and a moving line would tear each other apart.
-        let moves = terminal.err.is_terminal && verbose == 0 && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let moves = terminal.err.is_terminal
+            && verbose == 0
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         if !moves {
             return Self::Plain { last: None };
         }
         let bar = ProgressBar::new_spinner().with_style(spinner());
         bar.enable_steady_tick(Duration::from_millis(100));
         *moving() = Some(bar.clone());
-        Self::Moving { bar, look: terminal.err }
+        Self::Moving {
+            bar,
+            look: terminal.err,
+        }
     }
 
     pub fn handle(&mut self, event: &Event, terminal: &mut Terminal) {
         match event {
-            Event::Progress { message, done, total } => self.advance(message, *done, *total, terminal),
-            Event::Prepared { plugin, preparation } => {
+            Event::Progress {
+                message,
+                done,
+                total,
+            } => self.advance(message, *done, *total, terminal),
+            Event::Prepared {
+                plugin,
+                preparation,
+            } => {
                 // Nothing to tell when all was up to date.
                 if preparation.updated + preparation.removed > 0 || !preparation.notes.is_empty() {
                     self.mark(true, &prepared(plugin, preparation), terminal);
@@ -51,9 +64,21 @@ impl Progress {
             }
             Event::Planned { plan } => {
                 let most = count(plan.rounds.into(), "round");
-                self.now(&format!("plan: {} research, at most {most} ({})", plan.level.as_str(), one_line(&plan.reason)), terminal);
+                self.now(
+                    &format!(
+                        "plan: {} research, at most {most} ({})",
+                        plan.level.as_str(),
+                        one_line(&plan.reason)
+                    ),
+                    terminal,
+                );
             }
-            Event::RoundStarted { number, of, step, reason } => {
+            Event::RoundStarted {
+                number,
+                of,
+                step,
+                reason,
+            } => {
                 self.now(&round_started(*number, *of, step, reason), terminal);
             }
             Event::RoundEnded { round, of } => {
@@ -127,8 +152,20 @@ impl Progress {
                 *last = None;
             }
             Self::Moving { bar, look } => {
-                let sign = if good { look.paint(GREEN, "✓") } else { look.paint(YELLOW, "!") };
-                let text = hanging(text, "", "  ", Look { width: look.width.map(|width| width - 2), ..*look });
+                let sign = if good {
+                    look.paint(GREEN, "✓")
+                } else {
+                    look.paint(YELLOW, "!")
+                };
+                let text = hanging(
+                    text,
+                    "",
+                    "  ",
+                    Look {
+                        width: look.width.map(|width| width - 2),
+                        ..*look
+                    },
+                );
                 bar.suspend(|| terminal.say(&format!("{sign} {}", look.paint(FAINT, &text))));
             }
         }
@@ -152,7 +189,9 @@ pub fn aside<T>(write: impl FnOnce() -> T) -> T {
 }
 
 fn spinner() -> ProgressStyle {
-    ProgressStyle::with_template("{spinner} {wide_msg}").expect("a fixed template").tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
+    ProgressStyle::with_template("{spinner} {wide_msg}")
+        .expect("a fixed template")
+        .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
 }
 
 fn counted_bar() -> ProgressStyle {
@@ -180,7 +219,7 @@ fn prepared(plugin: &str, preparation: &Preparation) -> String {
         changes.push(format!("{} gone", grouped(preparation.removed)));
     }
     if !changes.is_empty() {
-        text.push_str(&format!(" ({})", changes.join(", ")));
+        let _ = write!(text, " ({})", changes.join(", "));
     }
     text
 }
@@ -193,19 +232,34 @@ fn round_started(number: u32, of: u32, step: &str, reason: &str) -> String {
         other => other,
     };
     let reason = one_line(reason);
-    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+    let reason = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(" ({reason})")
+    };
     format!("round {number} of at most {of}: {doing}{reason}")
 }
 
 fn round_ended(round: &Round, of: u32) -> String {
-    let queries: Vec<String> = round.queries.iter().map(|query| shortened(&one_line(query), 60)).collect();
+    let queries: Vec<String> = round
+        .queries
+        .iter()
+        .map(|query| shortened(&one_line(query), 60))
+        .collect();
     let did = if queries.is_empty() {
         round.step.clone()
     } else {
-        format!("searched {}", quoted_list(queries.iter().map(String::as_str)))
+        format!(
+            "searched {}",
+            quoted_list(queries.iter().map(String::as_str))
+        )
     };
     let brought = match &round.error {
-        Some(error) => format!("failed after {}: {}", duration(round.duration_ms), one_line(&error.message)),
+        Some(error) => format!(
+            "failed after {}: {}",
+            duration(round.duration_ms),
+            one_line(&error.message)
+        ),
         None if round.new_findings + round.new_sources == 0 => {
             format!("nothing new in {}", duration(round.duration_ms))
         }
@@ -228,14 +282,39 @@ mod tests {
 
     fn events() -> Vec<Event> {
         let mut failing = outcomes::round(2, &["neap"], 0, 0);
-        failing.error = Some(PluginError::new(ErrorKind::Unavailable, "the index is locked"));
+        failing.error = Some(PluginError::new(
+            ErrorKind::Unavailable,
+            "the index is locked",
+        ));
         vec![
-            Event::Started { id: "0198".to_owned() },
-            Event::Progress { message: "reading documents".to_owned(), done: 0, total: None },
-            Event::Progress { message: "reading documents".to_owned(), done: 120, total: None },
-            Event::Progress { message: "indexing".to_owned(), done: 1, total: Some(1234) },
-            Event::Progress { message: "indexing".to_owned(), done: 600, total: Some(1234) },
-            Event::Progress { message: "indexing".to_owned(), done: 1234, total: Some(1234) },
+            Event::Started {
+                id: "0198".to_owned(),
+            },
+            Event::Progress {
+                message: "reading documents".to_owned(),
+                done: 0,
+                total: None,
+            },
+            Event::Progress {
+                message: "reading documents".to_owned(),
+                done: 120,
+                total: None,
+            },
+            Event::Progress {
+                message: "indexing".to_owned(),
+                done: 1,
+                total: Some(1234),
+            },
+            Event::Progress {
+                message: "indexing".to_owned(),
+                done: 600,
+                total: Some(1234),
+            },
+            Event::Progress {
+                message: "indexing".to_owned(),
+                done: 1234,
+                total: Some(1234),
+            },
             Event::Prepared {
                 plugin: "search-documents".to_owned(),
                 preparation: Preparation {
@@ -245,10 +324,23 @@ mod tests {
                     notes: vec!["passed over 3 binary files".to_owned()],
                 },
             },
-            Event::Planned { plan: outcomes::found().plan.unwrap() },
-            Event::RoundStarted { number: 1, of: 3, step: "gather".to_owned(), reason: "the words of the question".to_owned() },
-            Event::RoundEnded { round: Box::new(outcomes::round(1, &["spring tides", "predict tides"], 3, 3)), of: 3 },
-            Event::RoundEnded { round: Box::new(failing), of: 3 },
+            Event::Planned {
+                plan: outcomes::found().plan.unwrap(),
+            },
+            Event::RoundStarted {
+                number: 1,
+                of: 3,
+                step: "gather".to_owned(),
+                reason: "the words of the question".to_owned(),
+            },
+            Event::RoundEnded {
+                round: Box::new(outcomes::round(1, &["spring tides", "predict tides"], 3, 3)),
+                of: 3,
+            },
+            Event::RoundEnded {
+                round: Box::new(failing),
+                of: 3,
+            },
         ]
     }
 
@@ -278,8 +370,17 @@ mod tests {
     #[test]
     fn what_was_up_to_date_is_not_told() {
         let (mut terminal, _, said) = captured(Look::default());
-        let preparation = Preparation { items: 9, ..Preparation::default() };
-        Progress::Plain { last: None }.handle(&Event::Prepared { plugin: "p".to_owned(), preparation }, &mut terminal);
+        let preparation = Preparation {
+            items: 9,
+            ..Preparation::default()
+        };
+        Progress::Plain { last: None }.handle(
+            &Event::Prepared {
+                plugin: "p".to_owned(),
+                preparation,
+            },
+            &mut terminal,
+        );
         assert_eq!(said.text(), "");
     }
 }

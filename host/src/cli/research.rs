@@ -25,10 +25,11 @@ pub async fn run(
     if let Some(path) = &arguments.output {
         can_save(path).map_err(|error| invalid(error.to_string()))?;
     }
-    let Attended { result, signal } = attend(desk, terminal, verbose, |desk, events, cancel| async move {
-        desk.run(request, events, cancel).await
-    })
-    .await?;
+    let Attended { result, signal } =
+        attend(desk, terminal, verbose, |desk, events, cancel| async move {
+            desk.run(request, events, cancel).await
+        })
+        .await?;
     let outcome = match result {
         Ok(outcome) => outcome,
         Err(report) => {
@@ -42,7 +43,11 @@ pub async fn run(
         }
     };
     deliver(&arguments, &outcome, terminal)?;
-    if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == TaskStatus::Failed) {
+    if let Some(error) = outcome
+        .error
+        .as_ref()
+        .filter(|_| outcome.status == TaskStatus::Failed)
+    {
         terminal.complain(error);
     }
     let last = pretty::hanging(&last_line(&outcome), "", "", terminal.err);
@@ -56,10 +61,19 @@ pub async fn run(
     })
 }
 
-fn request(arguments: &ResearchArguments, stdin: &mut impl Read) -> Result<TaskRequest, ErrorReport> {
+fn request(
+    arguments: &ResearchArguments,
+    stdin: &mut impl Read,
+) -> Result<TaskRequest, ErrorReport> {
     let text = question::read("question", &arguments.question, stdin)?;
-    let context = arguments.context.as_deref().map(str::trim).filter(|context| !context.is_empty());
-    let context = context.map(|context| question::check("context", context)).transpose()?;
+    let context = arguments
+        .context
+        .as_deref()
+        .map(str::trim)
+        .filter(|context| !context.is_empty());
+    let context = context
+        .map(|context| question::check("context", context))
+        .transpose()?;
     Ok(TaskRequest {
         tool: "research".to_owned(),
         question: Question {
@@ -74,13 +88,20 @@ fn request(arguments: &ResearchArguments, stdin: &mut impl Read) -> Result<TaskR
 
 /// Prints or saves the result. A report that cannot be saved is printed, so that
 /// it is not lost.
-fn deliver(arguments: &ResearchArguments, outcome: &Outcome, terminal: &mut Terminal) -> Result<(), Stop> {
+fn deliver(
+    arguments: &ResearchArguments,
+    outcome: &Outcome,
+    terminal: &mut Terminal,
+) -> Result<(), Stop> {
     let Some(path) = &arguments.output else {
         if arguments.json {
             return terminal.print_json(outcome);
         }
         // A failure with nothing to show is told on stderr alone.
-        if outcome.status == TaskStatus::Failed && outcome.findings.is_empty() && outcome.answer.is_empty() {
+        if outcome.status == TaskStatus::Failed
+            && outcome.findings.is_empty()
+            && outcome.answer.is_empty()
+        {
             return Ok(());
         }
         let look = terminal.out;
@@ -115,7 +136,11 @@ fn deliver(arguments: &ResearchArguments, outcome: &Outcome, terminal: &mut Term
 }
 
 fn internal(error: &serde_json::Error) -> ErrorReport {
-    ErrorReport { code: "INTERNAL".to_owned(), message: format!("cannot write the result as JSON: {error}"), hint: None }
+    ErrorReport {
+        code: "INTERNAL".to_owned(),
+        message: format!("cannot write the result as JSON: {error}"),
+        hint: None,
+    }
 }
 
 fn invalid(message: String) -> ErrorReport {
@@ -139,7 +164,11 @@ fn last_line(outcome: &Outcome) -> String {
         TaskStatus::Interrupted => "interrupted after",
         TaskStatus::Running => "running for",
     };
-    let kept = if outcome.status == TaskStatus::Completed { "saved" } else { "kept" };
+    let kept = if outcome.status == TaskStatus::Completed {
+        "saved"
+    } else {
+        "kept"
+    };
     let id = short_id(&outcome.id);
     format!(
         "{verb} {} · {} · {} · {kept} as {id} (bathysphere show {id})",
@@ -154,8 +183,14 @@ fn found(findings: &[Finding]) -> String {
     if findings.is_empty() {
         return "nothing found".to_owned();
     }
-    let sources: Vec<_> = findings.iter().map(|finding| finding.source.clone()).collect();
+    let sources: Vec<_> = findings
+        .iter()
+        .map(|finding| finding.source.clone())
+        .collect();
     let on_disk = sources.iter().all(|source| !source.url.contains("://"));
-    let places = count(files(&sources).len() as u64, if on_disk { "file" } else { "source" });
+    let places = count(
+        files(&sources).len() as u64,
+        if on_disk { "file" } else { "source" },
+    );
     format!("{} from {places}", count(findings.len() as u64, "finding"))
 }

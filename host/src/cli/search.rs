@@ -25,10 +25,11 @@ pub async fn run(
     documents::check(&arguments.documents.documents)?;
     let limit = arguments.limit;
     let asked = query.clone();
-    let Attended { result, signal } = attend(desk, terminal, verbose, |desk, events, cancel| async move {
-        desk.search(asked, limit, events, cancel).await
-    })
-    .await?;
+    let Attended { result, signal } =
+        attend(desk, terminal, verbose, |desk, events, cancel| async move {
+            desk.search(asked, limit, events, cancel).await
+        })
+        .await?;
     let passages = match (result, signal) {
         (Ok(passages), _) => passages,
         (Err(_), Some(signal)) => return Ok(signal),
@@ -71,13 +72,25 @@ fn as_text(query: &str, passages: &[Passage], look: Look) -> String {
     let shown: Vec<String> = passages
         .iter()
         .map(|passage| {
-            let heading = passage.source.location.as_ref().and_then(|location| location.heading.as_deref()).filter(|heading| !heading.is_empty());
+            let heading = passage
+                .source
+                .location
+                .as_ref()
+                .and_then(|location| location.heading.as_deref())
+                .filter(|heading| !heading.is_empty());
             let heading = one_line(heading.unwrap_or(&passage.source.title));
             let place = look.paint(CYAN, &one_line(&passage.source.reference()));
-            let heading = if heading.is_empty() { heading } else { format!("  {}", look.paint(FAINT, &heading)) };
+            let heading = if heading.is_empty() {
+                heading
+            } else {
+                format!("  {}", look.paint(FAINT, &heading))
+            };
             let snippet = matcher.snippet(&clean(&passage.text));
             let snippet = matcher.highlight(&snippet, |word| look.paint(BOLD, word));
-            format!("{place}{heading}\n{}\n", pretty::hanging(&snippet, "  ", "  ", look))
+            format!(
+                "{place}{heading}\n{}\n",
+                pretty::hanging(&snippet, "  ", "  ", look)
+            )
         })
         .collect();
     shown.join("\n")
@@ -105,9 +118,20 @@ mod tests {
 
     #[test]
     fn passages_in_a_pipe_and_in_a_terminal() {
-        insta::assert_snapshot!("search_pipe", as_text("spring tides", &passages(), Look::default()));
-        let look = Look { is_terminal: true, styled: true, width: Some(40), columns: Some(40) };
-        insta::assert_snapshot!("search_terminal", as_text("spring tides", &passages(), look).replace('\u{1b}', "␛"));
+        insta::assert_snapshot!(
+            "search_pipe",
+            as_text("spring tides", &passages(), Look::default())
+        );
+        let look = Look {
+            is_terminal: true,
+            styled: true,
+            width: Some(40),
+            columns: Some(40),
+        };
+        insta::assert_snapshot!(
+            "search_terminal",
+            as_text("spring tides", &passages(), look).replace('\u{1b}', "␛")
+        );
     }
 
     #[test]

@@ -7,9 +7,17 @@ use super::terminal::{Stop, Terminal};
 use crate::report::render_markdown;
 use crate::tasks::ErrorReport;
 
-pub async fn run(arguments: &ShowArguments, desk: &dyn Desk, terminal: &mut Terminal) -> Result<u8, Stop> {
+pub async fn run(
+    arguments: &ShowArguments,
+    desk: &dyn Desk,
+    terminal: &mut Terminal,
+) -> Result<u8, Stop> {
     let id = arguments.id.trim().to_ascii_lowercase();
-    if id.is_empty() || !id.chars().all(|character| character.is_ascii_hexdigit() || character == '-') {
+    if id.is_empty()
+        || !id
+            .chars()
+            .all(|character| character.is_ascii_hexdigit() || character == '-')
+    {
         return Err(Stop::Error(ErrorReport {
             code: "INVALID_INPUT".to_owned(),
             message: format!("`{}` is not the id of a task", arguments.id),
@@ -22,7 +30,11 @@ pub async fn run(arguments: &ShowArguments, desk: &dyn Desk, terminal: &mut Term
     } else {
         let report = render_markdown(&outcome);
         let look = terminal.out;
-        let shown = if arguments.format.is_some() { report } else { pretty::markdown(&report, look) };
+        let shown = if arguments.format.is_some() {
+            report
+        } else {
+            pretty::markdown(&report, look)
+        };
         terminal.print(&shown)?;
     }
     Ok(0)

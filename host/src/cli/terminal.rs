@@ -8,6 +8,8 @@ use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+use super::pretty::hanging;
+use crate::report::words::clean;
 use crate::tasks::ErrorReport;
 
 pub const BOLD: Style = Style::new().bold();
@@ -67,11 +69,17 @@ impl Look {
         };
         let pretty = is_terminal || color == Color::Always;
         let columns = pretty.then(|| {
-            let columns = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+            let columns =
+                terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
             columns.max(20)
         });
         let width = columns.map(|columns| columns.min(READABLE_WIDTH));
-        Self { is_terminal, styled, width, columns }
+        Self {
+            is_terminal,
+            styled,
+            width,
+            columns,
+        }
     }
 
     /// The text in a style, where this stream takes styles.
@@ -96,16 +104,31 @@ impl Terminal {
     pub fn standard(color: Color, quiet: bool) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         let (out, err) = (Look::of(&stdout, color), Look::of(&stderr, color));
-        let stdout: Box<dyn Write + Send> =
-            if out.styled { Box::new(AutoStream::always(stdout)) } else { Box::new(stdout) };
-        let stderr: Box<dyn Write + Send> =
-            if err.styled { Box::new(AutoStream::always(stderr)) } else { Box::new(stderr) };
-        Self { stdout, stderr, out, err, quiet }
+        let stdout: Box<dyn Write + Send> = if out.styled {
+            Box::new(AutoStream::always(stdout))
+        } else {
+            Box::new(stdout)
+        };
+        let stderr: Box<dyn Write + Send> = if err.styled {
+            Box::new(AutoStream::always(stderr))
+        } else {
+            Box::new(stderr)
+        };
+        Self {
+            stdout,
+            stderr,
+            out,
+            err,
+            quiet,
+        }
     }
 
     /// Data, to stdout.
     pub fn print(&mut self, text: &str) -> Result<(), Stop> {
-        let written = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
+        let written = self
+            .stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| self.stdout.flush());
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Stop::PipeClosed,
             _ => Stop::Error(ErrorReport {
@@ -134,16 +157,30 @@ impl Terminal {
     }
 
     pub fn complain(&mut self, report: &ErrorReport) {
-        let mut text = format!("{} {}\n", self.err.paint(RED, "error:"), crate::report::words::clean(&report.message));
+        self.labelled("error:", RED, &report.message);
         if let Some(hint) = &report.hint {
-            text.push_str(&format!("{} {}\n", self.err.paint(CYAN, "hint:"), crate::report::words::clean(hint)));
+            self.labelled("hint:", CYAN, hint);
         }
-        self.write_err(&text);
+    }
+
+    fn labelled(&mut self, label: &str, style: Style, text: &str) {
+        let text = clean(text);
+        let label = format!("{} ", self.err.paint(style, label));
+        // What has lines of its own, such as a piece of a file, keeps them.
+        let shown = if text.contains('\n') {
+            format!("{label}{text}")
+        } else {
+            hanging(&text, &label, "  ", self.err)
+        };
+        self.write_err(&format!("{shown}\n"));
     }
 
     pub(super) fn write_err(&mut self, text: &str) {
         // Nobody is left to be told when stderr is gone.
-        let _ = self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush());
+        let _ = self
+            .stderr
+            .write_all(text.as_bytes())
+            .and_then(|()| self.stderr.flush());
     }
 }
 
@@ -205,8 +242,15 @@ pub(super) mod tests {
         terminal.stdout = Box::new(Failing(io::ErrorKind::BrokenPipe));
         assert!(matches!(terminal.print("x"), Err(Stop::PipeClosed)));
         terminal.stdout = Box::new(Failing(io::ErrorKind::StorageFull));
-        let Err(Stop::Error(report)) = terminal.print("x") else { panic!("an error") };
-        assert!(report.message.starts_with("cannot write to standard output"), "{report:?}");
+        let Err(Stop::Error(report)) = terminal.print("x") else {
+            panic!("an error")
+        };
+        assert!(
+            report
+                .message
+                .starts_with("cannot write to standard output"),
+            "{report:?}"
+        );
     }
 
     #[test]
@@ -216,13 +260,20 @@ pub(super) mod tests {
         terminal.say("progress");
         assert_eq!(said.text(), "");
         terminal.stderr = Box::new(Failing(io::ErrorKind::BrokenPipe));
-        terminal.complain(&ErrorReport { code: "X".to_owned(), message: "m".to_owned(), hint: None });
+        terminal.complain(&ErrorReport {
+            code: "X".to_owned(),
+            message: "m".to_owned(),
+            hint: None,
+        });
     }
 
     #[test]
     fn styles_are_only_for_streams_that_take_them() {
         let plain = Look::default();
-        let styled = Look { styled: true, ..plain };
+        let styled = Look {
+            styled: true,
+            ..plain
+        };
         assert_eq!(plain.paint(BOLD, "x"), "x");
         assert_eq!(styled.paint(BOLD, "x"), "\u{1b}[1mx\u{1b}[0m");
     }

@@ -1,5 +1,6 @@
 //! Whole commands against a desk that only these tests have.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -7,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Checkup, ConfigValue, PluginSummary, TaskSummary};
+use super::desk::{Checkup, ConfigListing, PluginSummary};
 use super::terminal::Look;
 use super::terminal::tests::captured;
 use super::*;
@@ -23,7 +24,10 @@ struct Fake {
 
 impl Fake {
     fn new(answer: Result<Outcome, ErrorReport>) -> Arc<Self> {
-        Arc::new(Self { answer, asked: Mutex::new(Vec::new()) })
+        Arc::new(Self {
+            answer,
+            asked: Mutex::new(Vec::new()),
+        })
     }
 }
 
@@ -44,8 +48,17 @@ impl Desk for Fake {
         _: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
         self.asked.lock().unwrap().push(request);
-        let preparation = Preparation { items: 3, updated: 3, ..Preparation::default() };
-        events.send(Event::Prepared { plugin: "search-documents".to_owned(), preparation }).unwrap();
+        let preparation = Preparation {
+            items: 3,
+            updated: 3,
+            ..Preparation::default()
+        };
+        events
+            .send(Event::Prepared {
+                plugin: "search-documents".to_owned(),
+                preparation,
+            })
+            .unwrap();
         self.answer.clone()
     }
 
@@ -60,23 +73,35 @@ impl Desk for Fake {
             return Ok(Vec::new());
         }
         let source = outcomes::source("notes/tides.md", (12, 14), "Tides", "Tides › Spring tides");
-        Ok(vec![Passage { source, text: format!("{query} and {limit}"), score: 1.0 }])
+        Ok(vec![Passage {
+            source,
+            text: format!("{query} and {limit}"),
+            score: 1.0,
+        }])
     }
 
-    async fn history(&self, _: u32, _: Option<TaskStatus>) -> Result<Vec<TaskSummary>, ErrorReport> {
+    async fn history(
+        &self,
+        _: u32,
+        _: Option<TaskStatus>,
+    ) -> Result<Vec<TaskSummary>, ErrorReport> {
         Ok(Vec::new())
     }
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
-        if outcomes::found().id.starts_with(id) { self.answer.clone() } else { Err(unavailable()) }
+        if outcomes::found().id.starts_with(id) {
+            self.answer.clone()
+        } else {
+            Err(unavailable())
+        }
     }
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
         Ok(vec![plugin::tests::documents()])
     }
 
-    async fn config(&self) -> Result<Vec<ConfigValue>, ErrorReport> {
-        Ok(Vec::new())
+    async fn config(&self) -> Result<ConfigListing, ErrorReport> {
+        Err(unavailable())
     }
 
     async fn checkup(&self) -> Checkup {
@@ -100,27 +125,53 @@ struct Ran {
 }
 
 async fn ran(desk: &Arc<Fake>, line: &[&str], stdin: &str) -> Ran {
-    let arguments = std::iter::once("bathysphere").chain(line.iter().copied()).map(OsString::from).collect();
+    let arguments = std::iter::once("bathysphere")
+        .chain(line.iter().copied())
+        .map(OsString::from)
+        .collect();
     let arguments = help::parse(arguments).unwrap();
     let (mut terminal, printed, said) = captured(Look::default());
     terminal.quiet = arguments.global.quiet;
     let desk = Arc::clone(desk);
     let code = carry_out(arguments, |_| desk, &mut terminal, &mut stdin.as_bytes()).await;
-    Ran { code, printed: printed.text(), said: said.text() }
+    Ran {
+        code,
+        printed: printed.text(),
+        said: said.text(),
+    }
 }
 
 #[tokio::test]
 async fn research_prints_the_report_and_tells_how_it_went() {
     let desk = Fake::new(Ok(outcomes::found()));
-    let ran = ran(&desk, &["research", "--scope", "large", "--max-rounds", "2", "--context", "sailing", " why? "], "").await;
+    let ran = ran(
+        &desk,
+        &[
+            "research",
+            "--scope",
+            "large",
+            "--max-rounds",
+            "2",
+            "--context",
+            "sailing",
+            " why? ",
+        ],
+        "",
+    )
+    .await;
     assert_eq!(ran.code, 0);
-    assert_eq!(ran.printed, crate::report::render_markdown(&outcomes::found()));
+    assert_eq!(
+        ran.printed,
+        crate::report::render_markdown(&outcomes::found())
+    );
     insta::assert_snapshot!(ran.said, @r"
     [INFO] search-documents: 3 documents ready (3 read)
     done in 0.4 s · 2 rounds · 4 findings from 3 files · saved as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
     ");
     let asked = desk.asked.lock().unwrap();
-    let [request] = asked.as_slice() else { panic!("asked once") };
+    let [request] = asked.as_slice() else {
+        panic!("asked once")
+    };
     assert_eq!(request.tool, "research");
     assert_eq!(request.question.text, "why?");
     assert_eq!(request.question.scope, Some(Scope::Large));
@@ -131,18 +182,40 @@ async fn research_prints_the_report_and_tells_how_it_went() {
 #[tokio::test]
 async fn a_question_may_come_from_stdin() {
     let desk = Fake::new(Ok(outcomes::found()));
-    assert_eq!(ran(&desk, &["research", "-q", "-"], "from stdin\n").await.said, "");
+    assert_eq!(
+        ran(&desk, &["research", "-q", "-"], "from stdin\n")
+            .await
+            .said,
+        ""
+    );
     assert_eq!(desk.asked.lock().unwrap()[0].question.text, "from stdin");
 }
 
 #[tokio::test]
 async fn how_it_ended_decides_the_exit_code() {
-    let cancelled = ran(&Fake::new(Ok(outcomes::cancelled())), &["research", "why?"], "").await;
+    let cancelled = ran(
+        &Fake::new(Ok(outcomes::cancelled())),
+        &["research", "why?"],
+        "",
+    )
+    .await;
     assert_eq!(cancelled.code, 130);
-    assert!(cancelled.printed.contains("**Cancelled**"), "what was found is printed");
-    assert!(cancelled.said.contains("cancelled after 0.4 s · 1 round · 2 findings from 1 file · kept as"));
+    assert!(
+        cancelled.printed.contains("**Cancelled**"),
+        "what was found is printed"
+    );
+    assert!(
+        cancelled
+            .said
+            .contains("cancelled after 0.4 s · 1 round · 2 findings from 1 file · kept as")
+    );
 
-    let failed = ran(&Fake::new(Ok(outcomes::failed())), &["research", "why?"], "").await;
+    let failed = ran(
+        &Fake::new(Ok(outcomes::failed())),
+        &["research", "why?"],
+        "",
+    )
+    .await;
     assert_eq!(failed.code, 1);
     assert_eq!(failed.printed, "");
     insta::assert_snapshot!(failed.said, @r"
@@ -152,7 +225,12 @@ async fn how_it_ended_decides_the_exit_code() {
     failed after 0.4 s · 1 round · nothing found · kept as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
     ");
 
-    let nothing = ran(&Fake::new(Ok(outcomes::nothing_found())), &["research", "why?"], "").await;
+    let nothing = ran(
+        &Fake::new(Ok(outcomes::nothing_found())),
+        &["research", "why?"],
+        "",
+    )
+    .await;
     assert_eq!(nothing.code, 0);
 
     let error = ran(&Fake::new(Err(unavailable())), &["research", "why?"], "").await;
@@ -167,7 +245,15 @@ async fn wrong_input_starts_nothing() {
         (&["research", ""], ""),
         (&["research", "-"], &long),
         (&["research", "--docs", "no/such/directory", "why?"], ""),
-        (&["research", "--output", "no/such/directory/report.md", "why?"], ""),
+        (
+            &[
+                "research",
+                "--output",
+                "no/such/directory/report.md",
+                "why?",
+            ],
+            "",
+        ),
         (&["search", "  "], ""),
         (&["show", "latest"], ""),
     ];
@@ -175,7 +261,7 @@ async fn wrong_input_starts_nothing() {
     for (line, stdin) in lines {
         let ran = ran(&desk, line, stdin).await;
         assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{line:?}");
-        shown.push_str(&format!("$ bathysphere {}\n{}\n", line.join(" "), ran.said));
+        let _ = writeln!(shown, "$ bathysphere {}\n{}", line.join(" "), ran.said);
     }
     assert!(desk.asked.lock().unwrap().is_empty());
     insta::assert_snapshot!(shown);
@@ -183,17 +269,32 @@ async fn wrong_input_starts_nothing() {
 
 #[tokio::test]
 async fn json_is_json_whatever_happens() {
-    let found = ran(&Fake::new(Ok(outcomes::found())), &["research", "--json", "why?"], "").await;
+    let found = ran(
+        &Fake::new(Ok(outcomes::found())),
+        &["research", "--json", "why?"],
+        "",
+    )
+    .await;
     let outcome: Outcome = serde_json::from_str(&found.printed).unwrap();
     assert_eq!(outcome.findings.len(), 4);
 
-    let failed = ran(&Fake::new(Err(unavailable())), &["research", "--json", "why?"], "").await;
+    let failed = ran(
+        &Fake::new(Err(unavailable())),
+        &["research", "--json", "why?"],
+        "",
+    )
+    .await;
     let value: serde_json::Value = serde_json::from_str(&failed.printed).unwrap();
     assert_eq!(value["error"]["code"], "NOT_FOUND");
     assert_eq!(failed.code, 1);
     assert!(failed.said.contains("error: no task has an id"));
 
-    let hits = ran(&Fake::new(Ok(outcomes::found())), &["search", "--json", "--limit", "3", "tides"], "").await;
+    let hits = ran(
+        &Fake::new(Ok(outcomes::found())),
+        &["search", "--json", "--limit", "3", "tides"],
+        "",
+    )
+    .await;
     let value: serde_json::Value = serde_json::from_str(&hits.printed).unwrap();
     assert_eq!(value["hits"][0]["text"], "tides and 3");
 }
@@ -205,7 +306,10 @@ async fn a_report_goes_to_the_file_that_was_named() {
     let line = ["research", "why?", "--output", path.to_str().unwrap()];
     let ran = ran(&Fake::new(Ok(outcomes::found())), &line, "").await;
     assert_eq!((ran.code, ran.printed.as_str()), (0, ""));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), crate::report::render_markdown(&outcomes::found()));
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        crate::report::render_markdown(&outcomes::found())
+    );
     assert!(ran.said.contains("report written to"));
 }
 
@@ -216,7 +320,10 @@ async fn show_finds_by_prefix_or_says_so() {
     assert!(shown.printed.starts_with("# When do spring tides"));
     let missing = ran(&desk, &["show", "0199"], "").await;
     assert_eq!(missing.code, 1);
-    assert_eq!(missing.said, "error: no task has an id that begins with 0199\nhint: `bathysphere history` lists them\n");
+    assert_eq!(
+        missing.said,
+        "error: no task has an id that begins with 0199\nhint: `bathysphere history` lists them\n"
+    );
 }
 
 #[tokio::test]
@@ -236,4 +343,61 @@ async fn doctor_fails_when_what_is_configured_is_broken() {
     let ran = ran(&Fake::new(Ok(outcomes::found())), &["doctor"], "").await;
     assert_eq!(ran.code, 1);
     assert!(ran.printed.contains("broken"), "{}", ran.printed);
+}
+
+#[test]
+fn help_is_data_and_a_refusal_is_talk() {
+    let parsed =
+        |line: &[&str]| help::parse(line.iter().map(OsString::from).collect()).unwrap_err();
+    let (mut terminal, printed, said) = captured(Look::default());
+    assert_eq!(
+        refuse(&parsed(&["bathysphere", "search", "--help"]), &mut terminal),
+        0
+    );
+    assert!(printed.text().contains("Examples:") && said.text().is_empty());
+
+    let (mut terminal, printed, said) = captured(Look::default());
+    assert_eq!(
+        refuse(
+            &parsed(&["bathysphere", "research", "two", "words"]),
+            &mut terminal
+        ),
+        2
+    );
+    assert!(printed.text().is_empty());
+    assert!(
+        said.text()
+            .ends_with("such as \"how are snapshots stored?\"\n"),
+        "{}",
+        said.text()
+    );
+}
+
+#[test]
+fn every_end_has_its_exit_code() {
+    let (mut terminal, _, said) = captured(Look::default());
+    assert_eq!(exit_code(Err(Stop::PipeClosed), &mut terminal), 0);
+    assert_eq!(said.text(), "", "a reader that has enough is no error");
+    for (code, expected) in [("INVALID_INPUT", 2), ("CANCELLED", 130), ("NOT_FOUND", 1)] {
+        let report = ErrorReport {
+            code: code.to_owned(),
+            ..unavailable()
+        };
+        assert_eq!(
+            exit_code(Err(Stop::Error(report)), &mut terminal),
+            expected,
+            "{code}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_command_with_json_fails_in_json() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let json = ran(&desk, &["config", "--json"], "").await;
+    let value: serde_json::Value = serde_json::from_str(&json.printed).unwrap();
+    assert_eq!(
+        (json.code, &value["error"]["code"]),
+        (1, &serde_json::json!("NOT_FOUND"))
+    );
 }

@@ -27,10 +27,15 @@ pub fn blocks(text: &str) -> Vec<Block> {
         };
         add_prose(&mut blocks, &prose);
         prose.clear();
-        let code: Vec<&str> =
-            lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
+        let code: Vec<&str> = lines
+            .by_ref()
+            .take_while(|line| !fence.is_closed_by(line))
+            .collect();
         if code.iter().any(|line| !line.trim().is_empty()) {
-            blocks.push(Block::Code { language: fence.language, text: dedented(&code) });
+            blocks.push(Block::Code {
+                language: fence.language,
+                text: dedented(&code),
+            });
         }
     }
     add_prose(&mut blocks, &prose);
@@ -72,7 +77,10 @@ fn add_prose(blocks: &mut Vec<Block>, lines: &[&str]) {
 }
 
 fn without_list_marker(line: &str) -> Option<&str> {
-    ["- ", "* ", "+ ", "• "].iter().find_map(|marker| line.strip_prefix(marker)).map(str::trim_start)
+    ["- ", "* ", "+ ", "• "]
+        .iter()
+        .find_map(|marker| line.strip_prefix(marker))
+        .map(str::trim_start)
 }
 
 /// One paragraph of foreign text as one line: whatever it begins with, it is no
@@ -96,9 +104,13 @@ pub fn inline(text: &str) -> String {
 /// Escapes the first character where it would begin a block.
 fn guard_start(line: &str) -> String {
     let mut characters = line.chars();
-    let Some(first) = characters.next() else { return String::new() };
+    let Some(first) = characters.next() else {
+        return String::new();
+    };
     let second = characters.next();
-    let only_rule = line.chars().all(|character| matches!(character, '-' | '*' | '_' | '=' | ' '));
+    let only_rule = line
+        .chars()
+        .all(|character| matches!(character, '-' | '*' | '_' | '=' | ' '));
     let begins_block = match first {
         '#' | '>' | '|' | '=' | '~' => true,
         '-' | '+' | '*' | '_' => only_rule || matches!(second, None | Some(' ')),
@@ -117,7 +129,10 @@ fn guard_start(line: &str) -> String {
 
 /// `[label]: target`, which would give every `[label]` of the report a target.
 fn is_definition(line: &str) -> bool {
-    line.starts_with('[') && line.find("]:").is_some_and(|end| !line[1..end].contains('['))
+    line.starts_with('[')
+        && line
+            .find("]:")
+            .is_some_and(|end| !line[1..end].contains('['))
 }
 
 /// Escapes HTML, images, links that are no web links, and backticks that open
@@ -151,7 +166,9 @@ fn escaped(text: &str) -> String {
             }
             '<' => safe.push_str("\\<"),
             '!' if rest[1..].starts_with('[') => safe.push_str("\\!"),
-            ']' if rest[1..].starts_with('(') && !is_plain_target(&rest[2..]) => safe.push_str("\\]"),
+            ']' if rest[1..].starts_with('(') && !is_plain_target(&rest[2..]) => {
+                safe.push_str("\\]");
+            }
             _ => safe.push(character),
         }
         rest = &rest[width..];
@@ -169,22 +186,43 @@ fn code_span_length(text: &str, run: usize) -> usize {
             position += 1;
             continue;
         }
-        let closing = bytes[position..].iter().take_while(|byte| **byte == b'`').count();
+        let closing = bytes[position..]
+            .iter()
+            .take_while(|byte| **byte == b'`')
+            .count();
         position += closing;
         if closing == run {
-            return position;
+            return if survives_a_table(&text[run..position - run]) {
+                position
+            } else {
+                0
+            };
         }
     }
     0
 }
 
+/// A table cuts its row at every `|` first, and what was code is so no more.
+fn survives_a_table(code: &str) -> bool {
+    !code.contains('|') || !(code.contains('<') || code.contains("![") || code.contains("]("))
+}
+
 /// A link may lead to the web, a mailbox, or a place beside the report.
 fn is_plain_target(target: &str) -> bool {
-    let target = target.trim_start().trim_start_matches('<').to_ascii_lowercase();
-    if ["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme)) {
+    let target = target
+        .trim_start()
+        .trim_start_matches('<')
+        .to_ascii_lowercase();
+    if ["http://", "https://", "mailto:"]
+        .iter()
+        .any(|scheme| target.starts_with(scheme))
+    {
         return true;
     }
-    let before_path = target.split(['/', ')', '#', '?', ' ']).next().unwrap_or_default();
+    let before_path = target
+        .split(['/', ')', '#', '?', ' '])
+        .next()
+        .unwrap_or_default();
     !before_path.contains([':', '&', '\\'])
 }
 
@@ -199,9 +237,15 @@ pub fn contained(text: &str, level: usize) -> String {
     while let Some(line) = lines.next() {
         if let Some(fence) = Fence::opening(line) {
             flush(&mut output, &mut paragraph, shift);
-            let code: Vec<&str> =
-                lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
-            output.push(fence_lines(&fence.language, &code.join("\n"), &" ".repeat(fence.indent)));
+            let code: Vec<&str> = lines
+                .by_ref()
+                .take_while(|line| !fence.is_closed_by(line))
+                .collect();
+            output.push(fence_lines(
+                &fence.language,
+                &fence.unindented(&code),
+                &" ".repeat(fence.indent.min(3)),
+            ));
         } else if line.trim().is_empty() {
             flush(&mut output, &mut paragraph, shift);
             output.push(String::new());
@@ -210,58 +254,84 @@ pub fn contained(text: &str, level: usize) -> String {
         }
     }
     flush(&mut output, &mut paragraph, shift);
-    output.join("\n").trim().to_owned()
+    output.join("\n").trim_matches('\n').to_owned()
 }
 
 fn highest_heading(text: &str) -> usize {
-    text.lines().filter_map(heading_level).min().unwrap_or(1)
+    let level = |line: &str| heading_level(&line[container_length(line)..]);
+    text.lines().filter_map(level).min().unwrap_or(1)
 }
 
-fn heading_level(line: &str) -> Option<usize> {
-    let level = line.trim_start().bytes().take_while(|byte| *byte == b'#').count();
-    let after = line.trim_start()[level..].chars().next();
+fn heading_level(content: &str) -> Option<usize> {
+    let level = content.bytes().take_while(|byte| *byte == b'#').count();
+    let after = content[level..].chars().next();
     ((1..=6).contains(&level) && matches!(after, None | Some(' ' | '\t'))).then_some(level)
 }
 
 fn flush(output: &mut Vec<String>, paragraph: &mut Vec<&str>, shift: usize) {
-    if paragraph.is_empty() {
-        return;
-    }
-    // Escaped as one, because a code span may run over a line's end.
-    let safe = escaped(&paragraph.join("\n"));
-    for line in safe.lines() {
-        let content = line.trim_start();
-        let indent = &line[..line.len() - content.len()];
-        if let Some(level) = heading_level(line) {
-            output.push(format!("{}{}", "#".repeat((level + shift).min(6)), &content[level..]));
-        } else if is_definition(content) || is_underline(content) {
-            output.push(format!("{indent}\\{content}"));
+    // Line by line: a code span over a line's end may be cut by a list or table.
+    for line in paragraph.drain(..) {
+        let line = escaped(line);
+        if is_underline(line.trim()) {
+            output.push(format!("\\{}", line.trim()));
+            continue;
+        }
+        let (before, content) = line.split_at(container_length(&line));
+        if let Some(level) = heading_level(content) {
+            let marks = "#".repeat((level + shift).min(6));
+            output.push(format!("{before}{marks}{}", &content[level..]));
+        } else if is_definition(content) || is_underline(content) || content.starts_with("~~~") {
+            output.push(format!("{before}\\{content}"));
         } else {
-            output.push(line.to_owned());
+            output.push(line);
         }
     }
-    paragraph.clear();
+}
+
+/// Bytes of what may stand before a block: white space, `> `, `- ` and `1. `.
+fn container_length(line: &str) -> usize {
+    let mut length = 0;
+    loop {
+        let rest = &line[length..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let marker = match rest[digits..].chars().next() {
+            Some(' ' | '\t' | '>') if digits == 0 => 1,
+            Some('-' | '+' | '*') if digits == 0 && rest[1..].starts_with([' ', '\t']) => 2,
+            Some('.' | ')') if digits > 0 && rest[digits + 1..].starts_with([' ', '\t']) => {
+                digits + 2
+            }
+            _ => return length,
+        };
+        length += marker;
+    }
 }
 
 /// `===` or `---`, which would make a heading of the line above.
 fn is_underline(line: &str) -> bool {
     let line = line.trim_end();
-    !line.is_empty() && (line.bytes().all(|byte| byte == b'=') || line.bytes().all(|byte| byte == b'-'))
+    !line.is_empty()
+        && (line.bytes().all(|byte| byte == b'=') || line.bytes().all(|byte| byte == b'-'))
 }
 
 /// A code span that holds any text.
 pub fn code_span(text: &str) -> String {
     let text = one_line(text);
     let ticks = "`".repeat(longest_run(&text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    let pad = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
 /// A code block that holds any text, each line after `indent`.
 pub fn fence_lines(language: &str, text: &str, indent: &str) -> String {
     let ticks = "`".repeat((longest_run(text, '`') + 1).max(3));
-    let language: String =
-        language.chars().filter(|c| c.is_alphanumeric() || "+-_.#".contains(*c)).collect();
+    let language: String = language
+        .chars()
+        .filter(|c| c.is_alphanumeric() || "+-_.#".contains(*c))
+        .collect();
     let mut block = format!("{indent}{ticks}{language}\n");
     for line in text.lines() {
         if !line.is_empty() {
@@ -310,7 +380,10 @@ fn dedented(lines: &[&str]) -> String {
         .map(|line| line.len() - line.trim_start_matches([' ', '\t']).len())
         .min()
         .unwrap_or(0);
-    let kept: Vec<&str> = lines.iter().map(|line| line.get(common..).unwrap_or("")).collect();
+    let kept: Vec<&str> = lines
+        .iter()
+        .map(|line| line.get(common..).unwrap_or(""))
+        .collect();
     kept.join("\n").trim_matches('\n').to_owned()
 }
 
@@ -324,14 +397,38 @@ struct Fence {
 impl Fence {
     fn opening(line: &str) -> Option<Self> {
         let content = line.trim_start_matches(' ');
-        let mark = content.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-        let length = content.chars().take_while(|character| *character == mark).count();
+        let mark = content
+            .chars()
+            .next()
+            .filter(|mark| matches!(mark, '`' | '~'))?;
+        let length = content
+            .chars()
+            .take_while(|character| *character == mark)
+            .count();
         let info = content[length..].trim();
         if length < 3 || (mark == '`' && info.contains('`')) {
             return None;
         }
-        let language = info.split_whitespace().next().unwrap_or_default().to_owned();
-        Some(Self { mark, length, indent: line.len() - content.len(), language })
+        let language = info
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        Some(Self {
+            mark,
+            length,
+            indent: line.len() - content.len(),
+            language,
+        })
+    }
+
+    /// The lines as they stand in the block: without the fence's own indent.
+    fn unindented(&self, lines: &[&str]) -> String {
+        let without = |line: &&str| {
+            let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+            line[spaces.min(self.indent)..].to_owned()
+        };
+        lines.iter().map(without).collect::<Vec<_>>().join("\n")
     }
 
     fn is_closed_by(&self, line: &str) -> bool {
@@ -368,11 +465,23 @@ mod tests {
     #[test]
     fn html_images_and_odd_links_are_only_text() {
         let cases = [
-            ("a <script>alert(1)</script>", "a \\<script>alert(1)\\</script>"),
-            ("![pixel](https://evil.example/p.png)", "\\![pixel](https://evil.example/p.png)"),
+            (
+                "a <script>alert(1)</script>",
+                "a \\<script>alert(1)\\</script>",
+            ),
+            (
+                "![pixel](https://evil.example/p.png)",
+                "\\![pixel](https://evil.example/p.png)",
+            ),
             ("[x](javascript:alert(1))", "[x\\](javascript:alert(1))"),
-            ("[x](java&#115;cript:alert(1))", "[x\\](java&#115;cript:alert(1))"),
-            ("[x](https://example.org/a:b)", "[x](https://example.org/a:b)"),
+            (
+                "[x](java&#115;cript:alert(1))",
+                "[x\\](java&#115;cript:alert(1))",
+            ),
+            (
+                "[x](https://example.org/a:b)",
+                "[x](https://example.org/a:b)",
+            ),
             ("[x](other.md#a)", "[x](other.md#a)"),
             ("already \\<b> escaped", "already \\<b> escaped"),
             ("twice \\\\<b>", "twice \\\\\\<b>"),
@@ -420,7 +529,8 @@ mod tests {
 
     #[test]
     fn lists_and_tables_stay_lists_and_tables() {
-        let text = "Levels:\n- low tide,\n  at noon\n- high <tide>\n\n| a | b |\n|---|---|\n| `|` | 2 |";
+        let text =
+            "Levels:\n- low tide,\n  at noon\n- high <tide>\n\n| a | b |\n|---|---|\n| `|` | 2 |";
         assert_eq!(
             blocks(text),
             [
@@ -448,6 +558,9 @@ mod tests {
 
     #[test]
     fn a_link_target_cannot_be_left() {
-        assert_eq!(link_target("https://a.example/x y>)<z"), "<https://a.example/x%20y%3E)%3Cz>");
+        assert_eq!(
+            link_target("https://a.example/x y>)<z"),
+            "<https://a.example/x%20y%3E)%3Cz>"
+        );
     }
 }

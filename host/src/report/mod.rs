@@ -3,7 +3,6 @@
 //! network and no store; `save` writes one file, whole or not at all.
 
 mod citations;
-mod code;
 pub mod markdown;
 mod outcome;
 mod save;
@@ -13,9 +12,11 @@ pub use citations::files;
 pub use outcome::{ErrorReport, Outcome, TaskStatus, timestamp};
 pub use save::{SaveError, can_save, save};
 
+use std::fmt::Write as _;
+
 use minijinja::{Environment, context};
 
-use crate::plugins::contract::{Finding, Round};
+use crate::plugins::contract::{Finding, Round, StopReason};
 use citations::Citations;
 use markdown::{Block, blocks, code_span, contained, fence_lines, inline};
 use words::{count, duration, one_line, quoted_list, shortened, stop_reason};
@@ -33,11 +34,12 @@ pub fn render_markdown(outcome: &Outcome) -> String {
     let text = one_line(&outcome.question.text);
     let title = shortened(&text, TITLE_CHARACTERS);
     let question = (title != text).then(|| contained(&outcome.question.text, 2));
-    let answer = (!outcome.answer.trim().is_empty()
+    let nothing = found_nothing(outcome);
+    let answer = (!nothing
+        && !outcome.answer.trim().is_empty()
         && !restates(&outcome.answer, &outcome.findings))
     .then(|| contained(&outcome.answer, 2));
     let citations = Citations::new(outcome, answer.is_some());
-    let nothing = outcome.findings.is_empty() && answer.is_none();
     // What was looked through is then told as the result, not once more below.
     let told = nothing && outcome.status == TaskStatus::Completed;
 
@@ -61,6 +63,13 @@ pub fn render_markdown(outcome: &Outcome) -> String {
     tidy(&rendered)
 }
 
+/// An answer without findings may say no more than that there is none.
+fn found_nothing(outcome: &Outcome) -> bool {
+    outcome.findings.is_empty()
+        && (outcome.answer.trim().is_empty()
+            || outcome.stop_reason == Some(StopReason::NothingFound))
+}
+
 /// At most one empty line in a row, except in code, and one newline at the end.
 fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
@@ -82,7 +91,11 @@ fn tidy(text: &str) -> String {
             continue;
         }
         empty = content.is_empty();
-        tidied.push_str(if fence.is_some() { line } else { line.trim_end() });
+        tidied.push_str(if fence.is_some() {
+            line
+        } else {
+            line.trim_end()
+        });
         tidied.push('\n');
     }
     tidied
@@ -91,12 +104,19 @@ fn tidy(text: &str) -> String {
 /// What the reader must know before reading on.
 fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
     let mut notices = Vec::new();
+    // With nothing found, the agent's words tell what was missing.
+    let answer = nothing.then_some(outcome.answer.as_str());
+    let said: Vec<String> = [outcome.note.as_deref(), answer]
+        .into_iter()
+        .flatten()
+        .map(inline)
+        .filter(|text| !text.is_empty())
+        .collect();
     match outcome.status {
-        TaskStatus::Completed => {
-            if nothing && outcome.note.is_none() {
-                notices.push("Nothing was found that answers this question.".to_owned());
-            }
+        TaskStatus::Completed if nothing && said.is_empty() => {
+            notices.push("Nothing was found that answers this question.".to_owned());
         }
+        TaskStatus::Completed => {}
         TaskStatus::Cancelled if nothing => {
             notices.push("**Cancelled** before anything was found.".to_owned());
         }
@@ -114,17 +134,26 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
         }
     }
     if let Some(error) = &outcome.error {
-        let hint = error.hint.as_ref().map(|hint| format!(" ({})", inline(hint)));
-        notices.push(format!("**Failed**: {}{}", inline(&error.message), hint.unwrap_or_default()));
+        let hint = error
+            .hint
+            .as_ref()
+            .map(|hint| format!(" ({})", inline(hint)));
+        notices.push(format!(
+            "**Failed**: {}{}",
+            inline(&error.message),
+            hint.unwrap_or_default()
+        ));
     }
-    notices.extend(outcome.note.as_ref().map(|note| inline(note)));
+    notices.extend(said);
     notices
 }
 
 /// Whether the answer says no more than the findings do.
 fn restates(answer: &str, findings: &[Finding]) -> bool {
     let letters = |text: &str| -> String {
-        text.chars().filter(|character| character.is_alphabetic()).collect()
+        text.chars()
+            .filter(|character| character.is_alphabetic())
+            .collect()
     };
     let whole = letters(answer);
     let mut rest = whole.clone();
@@ -140,9 +169,12 @@ fn restates(answer: &str, findings: &[Finding]) -> bool {
 
 /// A finding as a list item: its words, its number, and the place.
 fn bullet(finding: &Finding, citations: &Citations) -> String {
-    let cited = format!("{} {}", citations.mark(&finding.source), citations::place(&finding.source));
-    let text = code::presented(&finding.text, &finding.source.url);
-    let mut parts = blocks(&text).into_iter().peekable();
+    let cited = format!(
+        "{} {}",
+        citations.mark(&finding.source),
+        citations::place(&finding.source)
+    );
+    let mut parts = blocks(&finding.text).into_iter().peekable();
     let mut item = match parts.peek() {
         Some(Block::Paragraph(text) | Block::Item(text)) => {
             let first = format!("- {text} {cited}");
@@ -164,14 +196,24 @@ fn bullet(finding: &Finding, citations: &Citations) -> String {
         item.push_str(&text);
     }
     if !says_the_same(&finding.quote, &finding.text) {
-        item.push_str(&format!("\n\n  > “{}”", inline(&finding.quote)));
+        let _ = write!(item, "\n\n  > “{}”", inline(&finding.quote));
     }
     item
 }
 
+/// Whether the finding is the source's own words, but for marks and line ends;
+/// then they need not be quoted beside it.
 fn says_the_same(quote: &str, text: &str) -> bool {
-    let quote = one_line(quote);
-    quote.is_empty() || one_line(text).contains(&quote)
+    let words = |text: &str| -> Vec<String> {
+        text.split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let quoted = words(quote);
+    let told = words(text);
+    let shared = told.iter().filter(|word| quoted.contains(word)).count();
+    quoted.is_empty() || shared * 5 >= told.len() * 4
 }
 
 fn queries(outcome: &Outcome) -> Vec<String> {
@@ -189,16 +231,26 @@ fn looked_through(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     let queries = queries(outcome);
     if !queries.is_empty() {
-        lines.push(format!("Searched for {}.", quoted_list(queries.iter().map(String::as_str))));
+        lines.push(format!(
+            "Searched for {}.",
+            quoted_list(queries.iter().map(String::as_str))
+        ));
     }
     let files = files(&outcome.sources);
     match files.as_slice() {
         [] => lines.push("No passage matched these words.".to_owned()),
         files => {
-            let shown: Vec<String> =
-                files.iter().take(ALSO_READ).map(|file| code_span(file)).collect();
+            let shown: Vec<String> = files
+                .iter()
+                .take(ALSO_READ)
+                .map(|file| code_span(file))
+                .collect();
             let more = files.len().saturating_sub(ALSO_READ);
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let more = if more == 0 {
+                String::new()
+            } else {
+                format!(" and {more} more")
+            };
             lines.push(format!(
                 "Read {} from {}{more}: no answer there.",
                 count(outcome.sources.len() as u64, "passage"),
@@ -220,9 +272,15 @@ fn advice(outcome: &Outcome) -> Vec<String> {
         .map(|text| inline(text))
         .collect();
     if !follow_ups.is_empty() {
-        lines.push(format!("Ask about {}.", quoted_list(follow_ups.iter().map(String::as_str))));
+        lines.push(format!(
+            "Ask about {}.",
+            quoted_list(follow_ups.iter().map(String::as_str))
+        ));
     }
-    lines.push("Name the thing as the documents name it; a few rare words find more than a sentence.".to_owned());
+    lines.push(
+        "Name the thing as the documents name it; a few rare words find more than a sentence."
+            .to_owned(),
+    );
     lines.push(
         "See that the right documents are searched: `--docs DIR` adds a directory, `bathysphere doctor` lists what is there."
             .to_owned(),
@@ -240,7 +298,11 @@ fn course(outcome: &Outcome) -> Vec<String> {
         } else {
             String::new()
         };
-        end = format!("{end}{most} ({} research: {})", plan.level.as_str(), inline(&plan.reason));
+        end = format!(
+            "{end}{most} ({} research: {})",
+            plan.level.as_str(),
+            inline(&plan.reason)
+        );
     }
     end = format!("{end} in {}", duration(outcome.duration_ms));
     match &outcome.stop_reason {
@@ -253,18 +315,27 @@ fn course(outcome: &Outcome) -> Vec<String> {
 }
 
 fn round_line(round: &Round) -> String {
-    let queries: Vec<String> =
-        round.queries.iter().map(|query| inline(&shortened(&one_line(query), TITLE_CHARACTERS))).collect();
+    let queries: Vec<String> = round
+        .queries
+        .iter()
+        .map(|query| inline(&shortened(&one_line(query), TITLE_CHARACTERS)))
+        .collect();
     let did = match (round.step.as_str(), queries.as_slice()) {
         ("delegate", _) => "handed the question to a research backend".to_owned(),
         (_, []) => "asked the agent".to_owned(),
-        (_, queries) => format!("searched {}", quoted_list(queries.iter().map(String::as_str))),
+        (_, queries) => format!(
+            "searched {}",
+            quoted_list(queries.iter().map(String::as_str))
+        ),
     };
     let brought = match &round.error {
         Some(error) => format!("failed: {}", inline(&error.message)),
         None if round.new_findings == 0 && round.new_sources == 0 => "nothing new".to_owned(),
         None if round.new_findings == 0 => {
-            format!("{}, but no finding", count(round.new_sources.into(), "new source"))
+            format!(
+                "{}, but no finding",
+                count(round.new_sources.into(), "new source")
+            )
         }
         None => format!(
             "{} from {}",
@@ -275,11 +346,10 @@ fn round_line(round: &Round) -> String {
     format!("Round {} {did}: {brought}.", round.number)
 }
 
-/// Model, tokens and money, where there were any.
+/// Model, tokens and money, where any were spent.
 fn spent(outcome: &Outcome) -> Option<String> {
     let usage = &outcome.usage;
     let mut parts = Vec::new();
-    parts.extend(outcome.model.as_ref().map(|model| format!("model {}", code_span(model))));
     if usage.input_tokens + usage.output_tokens > 0 {
         parts.push(format!(
             "{} read and {} written",
@@ -287,8 +357,14 @@ fn spent(outcome: &Outcome) -> Option<String> {
             count(usage.output_tokens, "token"),
         ));
     }
-    parts.extend(usage.cost_usd.map(|cost| format!("${cost:.4}")));
-    (!parts.is_empty()).then(|| format!("Used {}.", parts.join(", ")))
+    let cost = usage.cost_usd.filter(|cost| *cost > 0.0);
+    parts.extend(cost.map(|cost| format!("${cost:.4}")));
+    if parts.is_empty() {
+        return None;
+    }
+    let model = outcome.model.as_ref();
+    let model = model.map_or_else(String::new, |model| format!("model {}, ", code_span(model)));
+    Some(format!("Used {model}{}.", parts.join(", ")))
 }
 
 #[cfg(test)]

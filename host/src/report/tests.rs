@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::plugins::contract::{
-    ErrorKind, Level, Location, Plan, PluginError, Quality, Question, SearchDepth, Source, StopReason, Usage,
+    ErrorKind, Level, Location, Plan, PluginError, Quality, Question, SearchDepth, Source,
+    StopReason, Usage,
 };
 use crate::tasks::ErrorReport;
 
@@ -21,7 +22,11 @@ pub fn source(url: &str, lines: (u32, u32), title: &str, heading: &str) -> Sourc
 }
 
 pub fn finding(text: &str, source: Source) -> Finding {
-    Finding { text: text.to_owned(), quote: text.to_owned(), source }
+    Finding {
+        text: text.to_owned(),
+        quote: text.to_owned(),
+        source,
+    }
 }
 
 pub fn round(number: u32, queries: &[&str], new_findings: u32, new_sources: u32) -> Round {
@@ -48,7 +53,12 @@ pub fn round(number: u32, queries: &[&str], new_findings: u32, new_sources: u32)
 /// Two rounds, four findings, from documents.
 pub fn found() -> Outcome {
     let spring = source("notes/tides.md", (12, 14), "Tides", "Tides › Spring tides");
-    let table = source("notes/almanac.rst", (40, 52), "Almanac", "Reading the tables");
+    let table = source(
+        "notes/almanac.rst",
+        (40, 52),
+        "Almanac",
+        "Reading the tables",
+    );
     let command = source("README.md", (3, 9), "Tide tool", "Tide tool › Usage");
     Outcome {
         id: "0198c2f4-7a1b-7c3d-8e4f-112233445566".to_owned(),
@@ -77,11 +87,25 @@ pub fn found() -> Outcome {
                 "Spring tides come twice a month, at new and at full moon, when sun and moon pull in one line.",
                 spring.clone(),
             ),
-            finding("A day or two passes between the moon's phase and the highest tide: the *age of the tide*.", spring.clone()),
-            finding("The tables are made from harmonic constants with `tide_at<Port>(time)`, one set a port.", table.clone()),
-            finding("Print the next week:\n\n```sh\ntide --port brest --days 7\n# as a table\ntide --table\n```", command.clone()),
+            finding(
+                "A day or two passes between the moon's phase and the highest tide: the *age of the tide*.",
+                spring.clone(),
+            ),
+            finding(
+                "The tables are made from harmonic constants with `tide_at<Port>(time)`, one set a port.",
+                table.clone(),
+            ),
+            finding(
+                "Print the next week:\n\n```sh\ntide --port brest --days 7\n# as a table\ntide --table\n```",
+                command.clone(),
+            ),
         ],
-        sources: vec![spring, table, command, source("notes/winds.md", (1, 4), "Winds", "Winds")],
+        sources: vec![
+            spring,
+            table,
+            command,
+            source("notes/winds.md", (1, 4), "Winds", "Winds"),
+        ],
         stop_reason: Some(StopReason::DiminishingReturns),
         note: None,
         usage: Usage::default(),
@@ -99,7 +123,10 @@ pub fn nothing_found() -> Outcome {
         sources: vec![source("notes/winds.md", (1, 4), "Winds", "Winds")],
         rounds: vec![
             round(1, &["spring tides", "predict tides"], 0, 1),
-            Round { follow_ups: vec!["tide tables of Brest".to_owned()], ..round(2, &["neap"], 0, 0) },
+            Round {
+                follow_ups: vec!["tide tables of Brest".to_owned()],
+                ..round(2, &["neap"], 0, 0)
+            },
         ],
         stop_reason: Some(StopReason::NothingFound),
         ..found()
@@ -120,7 +147,10 @@ pub fn failed() -> Outcome {
     let mut outcome = nothing_found();
     outcome.status = TaskStatus::Failed;
     outcome.rounds.truncate(1);
-    outcome.rounds[0].error = Some(PluginError::new(ErrorKind::Unavailable, "the index is locked"));
+    outcome.rounds[0].error = Some(PluginError::new(
+        ErrorKind::Unavailable,
+        "the index is locked",
+    ));
     outcome.sources.clear();
     outcome.stop_reason = None;
     outcome.error = Some(ErrorReport {
@@ -137,10 +167,19 @@ fn hostile() -> Outcome {
     outcome.question.text = "# What <b>is</b>\n---\nthis `thing?".to_owned();
     outcome.answer = "# Owned\n\n[1]: http://evil.example\n\n<script>x</script> ![p](http://evil.example/p)\n\n```\nnever closed".to_owned();
     outcome.findings = vec![
-        finding("# Heading\n\n<!-- hides the rest", source("a`b.md", (1, 1), "T](http://evil.example)", "H\n# X")),
-        finding("```\nopen fence\n## Sources\n1. forged", source("b.md", (2, 3), "B", "B")),
+        finding(
+            "# Heading\n\n<!-- hides the rest",
+            source("a`b.md", (1, 1), "T](http://evil.example)", "H\n# X"),
+        ),
+        finding(
+            "```\nopen fence\n## Sources\n1. forged",
+            source("b.md", (2, 3), "B", "B"),
+        ),
         finding("ends in a lone ` tick", source("c.md", (4, 4), "", "")),
-        finding("\u{1b}[2Jwiped \u{202e}reversed", source("d.md", (5, 5), "D", "")),
+        finding(
+            "\u{1b}[2Jwiped \u{202e}reversed",
+            source("d.md", (5, 5), "D", ""),
+        ),
         Finding {
             text: "The port is open all year.".to_owned(),
             quote: "Open all year\n\n# round".to_owned(),
@@ -153,9 +192,18 @@ fn hostile() -> Outcome {
             },
         },
     ];
-    outcome.sources = outcome.findings.iter().map(|finding| finding.source.clone()).collect();
+    outcome.sources = outcome
+        .findings
+        .iter()
+        .map(|finding| finding.source.clone())
+        .collect();
     outcome.model = Some("some-model".to_owned());
-    outcome.usage = Usage { input_tokens: 1234, output_tokens: 56, cost_usd: Some(0.0123), ..Usage::default() };
+    outcome.usage = Usage {
+        input_tokens: 1234,
+        output_tokens: 56,
+        cost_usd: Some(0.0123),
+        ..Usage::default()
+    };
     outcome
 }
 
@@ -183,17 +231,30 @@ fn a_report_that_failed() {
 fn hostile_text_stays_in_its_place() {
     let report = render_markdown(&hostile());
     insta::assert_snapshot!(report);
-    let headings: Vec<&str> = report.lines().filter(|line| line.starts_with("# ") || line.starts_with("## ")).collect();
-    assert_eq!(headings.len(), 5, "title, answer, findings, sources, course: {headings:?}");
+    let headings: Vec<&str> = report
+        .lines()
+        .filter(|line| line.starts_with("# ") || line.starts_with("## "))
+        .collect();
+    assert_eq!(
+        headings.len(),
+        5,
+        "title, answer, findings, sources, course: {headings:?}"
+    );
     assert!(!report.contains('\u{1b}') && !report.contains('\u{202e}'));
 }
 
 #[test]
 fn an_answer_that_repeats_the_findings_is_not_printed_twice() {
     let mut outcome = found();
-    outcome.answer = outcome.findings.iter().enumerate().map(|(index, finding)| format!("- {} [{}]\n", finding.text, index + 1)).collect();
+    let items: Vec<String> = outcome
+        .findings
+        .iter()
+        .enumerate()
+        .map(|(index, finding)| format!("- {} [{}]", finding.text, index + 1))
+        .collect();
+    outcome.answer = items.join("\n");
     assert_eq!(render_markdown(&outcome), render_markdown(&found()));
-    outcome.answer.push_str("Taken together, the tide follows the moon with a delay that each port measures for itself.");
+    outcome.answer.push_str("\nTaken together, the tide follows the moon with a delay that each port measures for itself.");
     assert!(render_markdown(&outcome).contains("## Answer\n"));
 }
 
@@ -203,8 +264,37 @@ fn a_long_question_is_shortened_in_the_title_alone() {
     outcome.question.text = "Why does the sea rise and fall? ".repeat(20);
     let report = render_markdown(&outcome);
     let title = report.lines().next().unwrap();
-    assert!(title.ends_with('…') && title.chars().count() <= TITLE_CHARACTERS + 2, "{title}");
+    assert!(
+        title.ends_with('…') && title.chars().count() <= TITLE_CHARACTERS + 2,
+        "{title}"
+    );
     assert!(report.contains(outcome.question.text.trim()));
+}
+
+#[test]
+fn the_sources_own_words_are_not_quoted_beside_themselves() {
+    let mut outcome = found();
+    outcome.findings[0].quote =
+        "/// **Spring tides** come twice a month, at new and at\n/// full moon, when [sun and moon](sun.md) pull in one line."
+            .to_owned();
+    assert_eq!(render_markdown(&outcome), render_markdown(&found()));
+    outcome.findings[0].quote = "Twice in each lunation the range is greatest.".to_owned();
+    assert!(render_markdown(&outcome).contains("  > “Twice in each lunation"));
+}
+
+#[test]
+fn an_agent_that_found_nothing_says_what_was_missing() {
+    let mut outcome = nothing_found();
+    outcome.answer = "The passages do not answer this. Not found in them: “neap”.".to_owned();
+    let report = render_markdown(&outcome);
+    assert!(
+        report.contains("> The passages do not answer this."),
+        "{report}"
+    );
+    assert!(
+        report.contains("## What to try") && !report.contains("## Answer"),
+        "{report}"
+    );
 }
 
 #[test]
@@ -214,4 +304,153 @@ fn a_note_of_the_strategy_takes_the_place_of_the_stock_sentence() {
     let report = render_markdown(&outcome);
     assert!(report.contains("> the documents speak of winds only"));
     assert!(!report.contains("Nothing was found that answers"));
+}
+
+/// Pieces that mean something in Markdown, or break those that do.
+const PIECES: &[&str] = &[
+    "#",
+    "## Sources",
+    "\n",
+    "\n\n",
+    "```",
+    "~~~",
+    "````",
+    "`",
+    "``",
+    "<",
+    "<b>",
+    "</div>",
+    "<!--",
+    "<script>",
+    "[1]",
+    "[1]: http://evil.example",
+    "![a](http://evil.example/p)",
+    "[x](javascript:x)",
+    "[x](<data:x>)",
+    "](",
+    ")",
+    "http://evil.example",
+    "- ",
+    "1. ",
+    "> ",
+    "    ",
+    "\t",
+    "|",
+    "| a | b |\n|---|---|\n",
+    "---",
+    "===",
+    "***",
+    "*",
+    "_",
+    "\\",
+    "&lt;",
+    "&#106;avascript:",
+    "<javascript:x>",
+    "\u{1b}[2J",
+    "\u{202e}",
+    "\r",
+    "日本",
+    "word",
+    " ",
+    "\u{a0}",
+];
+
+/// The same numbers on every machine: a test that fails must fail again.
+struct Dice(u64);
+
+impl Dice {
+    fn text(&mut self, most: usize) -> String {
+        let pieces = self.roll(most);
+        (0..pieces)
+            .map(|_| PIECES[self.roll(PIECES.len())])
+            .collect()
+    }
+
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides
+    }
+}
+
+/// Outcomes whose every foreign text is scrambled Markdown.
+pub fn scrambled(runs: usize) -> impl Iterator<Item = Outcome> {
+    let mut dice = Dice(7);
+    (0..runs).map(move |_| {
+        let mut outcome = found();
+        outcome.question.text = format!("word {}", dice.text(6));
+        outcome.answer = dice.text(14);
+        outcome.note = Some(dice.text(8));
+        for finding in &mut outcome.findings {
+            finding.text = dice.text(14);
+            finding.quote = dice.text(5);
+            finding.source.title = dice.text(5);
+            finding.source.url = format!(
+                "{}{}",
+                ["", "https://a.example/"][dice.roll(2)],
+                dice.text(4)
+            );
+            finding.source.location.as_mut().unwrap().heading = Some(dice.text(5));
+        }
+        outcome.sources = outcome
+            .findings
+            .iter()
+            .map(|finding| finding.source.clone())
+            .collect();
+        outcome.rounds[0].queries = vec![dice.text(6)];
+        outcome
+    })
+}
+
+#[test]
+fn whatever_the_sources_say_a_markdown_reader_sees_our_report() {
+    use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+    let known = [
+        "Answer",
+        "Findings",
+        "Sources",
+        "What was looked through",
+        "What to try",
+        "How it was researched",
+    ];
+    for (run, outcome) in scrambled(500).enumerate() {
+        let report = render_markdown(&outcome);
+        let mut section = None;
+        for event in Parser::new_ext(&report, Options::ENABLE_TABLES) {
+            match event {
+                Event::Start(Tag::Heading {
+                    level: HeadingLevel::H1 | HeadingLevel::H2,
+                    ..
+                }) => {
+                    section = Some(String::new());
+                }
+                Event::End(pulldown_cmark::TagEnd::Heading(level)) => {
+                    let title = section.take().unwrap_or_default();
+                    let ours = level != HeadingLevel::H2 || known.contains(&title.as_str());
+                    assert!(ours, "run {run}: {title:?} is no heading of ours\n{report}");
+                }
+                Event::Text(text) | Event::Code(text) => {
+                    if let Some(section) = &mut section {
+                        section.push_str(&text);
+                    }
+                }
+                Event::Html(html) | Event::InlineHtml(html) => {
+                    panic!("run {run}: HTML {html:?}\n{report}")
+                }
+                Event::Start(Tag::Image { .. }) => panic!("run {run}: an image\n{report}"),
+                Event::Start(Tag::Link { dest_url, .. }) => {
+                    let target = dest_url.to_ascii_lowercase();
+                    let scheme = target.split(['/', '#', '?']).next().unwrap_or_default();
+                    let harmless = !scheme.contains(':') || matches!(scheme, "http:" | "https:");
+                    assert!(harmless, "run {run}: a link to {dest_url}\n{report}");
+                }
+                _ => {}
+            }
+        }
+        let sections = report.matches("\n## Sources\n").count();
+        assert!(sections >= 1, "run {run}\n{report}");
+        assert!(!report.contains(['\u{1b}', '\u{202e}', '\r']), "run {run}");
+    }
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::research::{Event, EventSink};
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
+pub use question::LONGEST_QUESTION;
 pub use request::{TaskRequest, TaskSummary};
 
 use crate::plugins::contract::{

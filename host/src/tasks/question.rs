@@ -2,8 +2,8 @@
 
 use super::ErrorReport;
 
-/// A question is a question, not a document.
-pub const MOST_BYTES: usize = 64 << 10;
+/// The longest question, in bytes: it is a question, not a document.
+pub const LONGEST_QUESTION: usize = 64 << 10;
 
 pub fn check(text: &str) -> Result<(), ErrorReport> {
     let invalid = |message: String, hint: &str| {
@@ -19,12 +19,12 @@ pub fn check(text: &str) -> Result<(), ErrorReport> {
             "ask in a sentence, such as \"How are releases made?\"",
         );
     }
-    if text.len() > MOST_BYTES {
+    if text.len() > LONGEST_QUESTION {
         return invalid(
             format!(
                 "the question has {} bytes, and may have {} at the most",
                 text.len(),
-                MOST_BYTES
+                LONGEST_QUESTION
             ),
             "ask in a sentence or two; what should be searched belongs in the documents",
         );
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_question_may_be_long_but_not_a_document() {
-        assert!(check(&"x".repeat(MOST_BYTES)).is_ok());
+        assert!(check(&"x".repeat(LONGEST_QUESTION)).is_ok());
         let error = check(&"x".repeat(1 << 20)).unwrap_err();
         assert!(error.message.contains("1048576"), "{}", error.message);
     }

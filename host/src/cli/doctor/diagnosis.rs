@@ -2,6 +2,8 @@
 //! Broken is only what the user has configured and cannot work; what is merely
 //! absent is no fault.
 
+use std::fmt::Write as _;
+
 use anstyle::Style;
 use serde::Serialize;
 
@@ -53,70 +55,156 @@ impl State {
 
 pub fn diagnose(facts: &Facts) -> Diagnosis {
     let mut checks = vec![configuration(facts)];
-    checks.extend(facts.checkup.plugins.iter().map(|plugin| backend(plugin, facts)));
+    checks.extend(
+        facts
+            .checkup
+            .plugins
+            .iter()
+            .map(|plugin| backend(plugin, facts)),
+    );
     checks.extend(documents(&facts.checkup.documents));
     checks.extend(programs(facts));
     checks.extend(keys(facts));
     checks.extend(directories(facts));
-    let broken = checks.iter().filter(|check| check.state == State::Broken).count();
-    Diagnosis { version: env!("CARGO_PKG_VERSION"), broken, checks }
+    let broken = checks
+        .iter()
+        .filter(|check| check.state == State::Broken)
+        .count();
+    Diagnosis {
+        version: env!("CARGO_PKG_VERSION"),
+        broken,
+        checks,
+    }
 }
 
-fn check(area: &'static str, name: impl Into<String>, state: State, detail: impl Into<String>, advice: Option<String>) -> Check {
-    Check { area, name: name.into(), state, detail: one_line(&detail.into()), advice }
+fn check(
+    area: &'static str,
+    name: impl Into<String>,
+    state: State,
+    detail: impl Into<String>,
+    advice: Option<String>,
+) -> Check {
+    Check {
+        area,
+        name: name.into(),
+        state,
+        detail: one_line(&detail.into()),
+        advice,
+    }
 }
 
 fn configuration(facts: &Facts) -> Check {
     match &facts.checkup.configuration {
-        Ok(files) if files.is_empty() => check("Configuration", "plugins.toml", State::Ok, "built-in defaults", None),
-        Ok(files) => check("Configuration", "plugins.toml", State::Ok, files.join(", "), None),
+        Ok(files) if files.is_empty() => check(
+            "Configuration",
+            "plugins.toml",
+            State::Ok,
+            "built-in defaults",
+            None,
+        ),
+        Ok(files) => check(
+            "Configuration",
+            "plugins.toml",
+            State::Ok,
+            files.join(", "),
+            None,
+        ),
         Err(error) => check(
             "Configuration",
             "plugins.toml",
             State::Broken,
-            &error.message,
-            Some(error.hint.clone().unwrap_or_else(|| "`bathysphere config` shows what is read".to_owned())),
+            summary(&error.message),
+            Some(
+                error
+                    .hint
+                    .clone()
+                    .unwrap_or_else(|| "`bathysphere config` tells all of it".to_owned()),
+            ),
         ),
     }
+}
+
+/// What a message of several lines comes to: the first, and the place.
+fn summary(message: &str) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    let place = message
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("--> "));
+    place.map_or_else(|| first.to_owned(), |place| format!("{first} ({place})"))
 }
 
 /// Whether a plugin would work as it is granted, and who needs it.
 fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
     let in_use = !plugin.used_by.is_empty();
-    let unfit = if in_use { State::Broken } else { State::Unready };
+    let unfit = if in_use {
+        State::Broken
+    } else {
+        State::Unready
+    };
     let kind = plugin.kind.as_deref().unwrap_or("plugin");
     if let Some(ErrorReport { message, hint, .. }) = &plugin.problem {
         return check("Plugins", &plugin.name, unfit, message, hint.clone());
     }
     let missing_key = plugin.grants.secrets.iter().find(|secret| {
-        facts.keys.iter().any(|(name, set)| *name == secret.name && !set)
+        facts
+            .keys
+            .iter()
+            .any(|(name, set)| *name == secret.name && !set)
     });
     if let Some(secret) = missing_key {
         let detail = format!("{kind}; needs {}, which is not set", secret.name);
-        let advice = format!("export {}=…, or use another plugin in plugins.toml", secret.name);
+        let advice = format!(
+            "export {}=…, or use another plugin in plugins.toml",
+            secret.name
+        );
         return check("Plugins", &plugin.name, unfit, detail, Some(advice));
     }
     let missing_program = plugin.grants.commands.iter().find(|command| {
-        facts.programs.iter().any(|program| program.name == **command && program.path.is_none())
+        facts
+            .programs
+            .iter()
+            .any(|program| program.name == **command && program.path.is_none())
     });
     if let Some(command) = missing_program {
         let detail = format!("{kind}; needs the program {command}, which is not in PATH");
         let advice = format!("install {command}, or use another plugin in plugins.toml");
         return check("Plugins", &plugin.name, unfit, detail, Some(advice));
     }
-    let used = if in_use { format!("serves {}", plugin.used_by.join(", ")) } else { "works, but serves no tool".to_owned() };
-    check("Plugins", &plugin.name, State::Ok, format!("{kind}; {used}"), None)
+    let used = if in_use {
+        format!("serves {}", plugin.used_by.join(", "))
+    } else {
+        "works, but serves no tool".to_owned()
+    };
+    check(
+        "Plugins",
+        &plugin.name,
+        State::Ok,
+        format!("{kind}; {used}"),
+        None,
+    )
 }
 
 fn documents(sets: &[DocumentSet]) -> Vec<Check> {
     if sets.is_empty() {
         let advice = "pass --docs DIR, or name directories in [plugins.search-documents.grants] of plugins.toml";
-        return vec![check("Documents", "directories", State::Absent, "none to search", Some(advice.to_owned()))];
+        return vec![check(
+            "Documents",
+            "directories",
+            State::Absent,
+            "none to search",
+            Some(advice.to_owned()),
+        )];
     }
     let of_set = |set: &DocumentSet| {
         let name = set.path.display().to_string();
         match (&set.problem, set.files) {
-            (Some(problem), _) => check("Documents", name, State::Broken, &problem.message, problem.hint.clone()),
+            (Some(problem), _) => check(
+                "Documents",
+                name,
+                State::Broken,
+                &problem.message,
+                problem.hint.clone(),
+            ),
             (None, Some(0)) => check(
                 "Documents",
                 name,
@@ -124,8 +212,16 @@ fn documents(sets: &[DocumentSet]) -> Vec<Check> {
                 "no document that can be searched",
                 Some("Markdown, text, reStructuredText, HTML and source code are read".to_owned()),
             ),
-            (None, Some(files)) => check("Documents", name, State::Ok, count(files, "document"), None),
-            (None, None) => check("Documents", name, State::Ok, "not read yet; the first question does it", None),
+            (None, Some(files)) => {
+                check("Documents", name, State::Ok, count(files, "document"), None)
+            }
+            (None, None) => check(
+                "Documents",
+                name,
+                State::Ok,
+                "not read yet; the first question does it",
+                None,
+            ),
         }
     };
     sets.iter().map(of_set).collect()
@@ -140,12 +236,26 @@ fn programs(facts: &Facts) -> Vec<Check> {
             .filter(|plugin| plugin.grants.commands.contains(&program.name))
             .map(|plugin| plugin.name.as_str())
             .collect();
-        let purpose = if users.is_empty() { program.purpose.clone() } else { format!("used by {}", users.join(", ")) };
+        let purpose = if users.is_empty() {
+            program.purpose.clone()
+        } else {
+            format!("used by {}", users.join(", "))
+        };
         match &program.path {
-            Some(path) => check("Programs", &program.name, State::Ok, path.display().to_string(), None),
-            None if users.is_empty() => {
-                check("Programs", &program.name, State::Absent, format!("only for {purpose}"), None)
-            }
+            Some(path) => check(
+                "Programs",
+                &program.name,
+                State::Ok,
+                path.display().to_string(),
+                None,
+            ),
+            None if users.is_empty() => check(
+                "Programs",
+                &program.name,
+                State::Absent,
+                format!("only for {purpose}"),
+                None,
+            ),
             None => check("Programs", &program.name, State::Absent, purpose, None),
         }
     };
@@ -159,15 +269,30 @@ fn keys(facts: &Facts) -> Vec<Check> {
             .plugins
             .iter()
             .filter(|plugin| {
-                plugin.grants.secrets.iter().any(|secret| secret.name == *name) || plugin.grants.environment.contains(name)
+                plugin
+                    .grants
+                    .secrets
+                    .iter()
+                    .any(|secret| secret.name == *name)
+                    || plugin.grants.environment.contains(name)
             })
             .map(|plugin| plugin.name.as_str())
             .collect();
-        let users = if users.is_empty() { "no plugin here uses it".to_owned() } else { format!("used by {}", users.join(", ")) };
+        let users = if users.is_empty() {
+            "no plugin here uses it".to_owned()
+        } else {
+            format!("used by {}", users.join(", "))
+        };
         if *set {
             check("Keys", name, State::Ok, format!("set; {users}"), None)
         } else {
-            check("Keys", name, State::Absent, format!("not set; {users}"), None)
+            check(
+                "Keys",
+                name,
+                State::Absent,
+                format!("not set; {users}"),
+                None,
+            )
         }
     };
     facts.keys.iter().map(of_key).collect()
@@ -177,16 +302,29 @@ fn directories(facts: &Facts) -> Vec<Check> {
     let of_directory = |directory: &super::facts::Directory| {
         let path = directory.path.display();
         match &directory.state {
-            DirectoryState::Writable => check("Directories", &directory.purpose, State::Ok, path.to_string(), None),
-            DirectoryState::Creatable => {
-                check("Directories", &directory.purpose, State::Ok, format!("{path} (will be created)"), None)
-            }
+            DirectoryState::Writable => check(
+                "Directories",
+                &directory.purpose,
+                State::Ok,
+                path.to_string(),
+                None,
+            ),
+            DirectoryState::Creatable => check(
+                "Directories",
+                &directory.purpose,
+                State::Ok,
+                format!("{path} (will be created)"),
+                None,
+            ),
             DirectoryState::Unusable(reason) => check(
                 "Directories",
                 &directory.purpose,
                 State::Broken,
                 format!("{path}: {reason}"),
-                Some("make it writable, or move all of them with --home DIR or BATHYSPHERE_HOME".to_owned()),
+                Some(
+                    "make it writable, or move all of them with --home DIR or BATHYSPHERE_HOME"
+                        .to_owned(),
+                ),
             ),
         }
     };
@@ -196,28 +334,54 @@ fn directories(facts: &Facts) -> Vec<Check> {
 impl Diagnosis {
     pub fn as_text(&self, look: Look) -> String {
         let mut text = format!("bathysphere {}\n", self.version);
-        let name_width = self.checks.iter().map(|check| check.name.chars().count()).filter(|width| *width <= 24).max().unwrap_or(0);
+        let name_width = self
+            .checks
+            .iter()
+            .map(|check| check.name.chars().count())
+            .filter(|width| *width <= 24)
+            .max()
+            .unwrap_or(0);
         let mut area = "";
         for check in &self.checks {
             if check.area != area {
                 area = check.area;
-                text.push_str(&format!("\n{}\n", look.paint(BOLD, area)));
+                let _ = writeln!(text, "\n{}", look.paint(BOLD, area));
             }
             let (word, style) = check.state.word();
             let mark = format!("{}{}", look.paint(style, word), " ".repeat(7 - word.len()));
             let first = format!("  {mark}  {:<name_width$}  ", check.name);
             let next = " ".repeat(name_width + 13);
-            text.push_str(&format!("{}\n", pretty::hanging(&check.detail, &first, &next, look)));
+            let _ = writeln!(
+                text,
+                "{}",
+                pretty::hanging(&check.detail, &first, &next, look)
+            );
             if let Some(advice) = &check.advice {
-                let advice = pretty::hanging(&one_line(advice), &format!("{}→ ", " ".repeat(11)), &" ".repeat(13), look);
-                text.push_str(&format!("{advice}\n"));
+                let advice = pretty::hanging(
+                    &one_line(advice),
+                    &format!("{}→ ", " ".repeat(11)),
+                    &" ".repeat(13),
+                    look,
+                );
+                let _ = writeln!(text, "{advice}");
             }
         }
         let end = match self.broken {
             0 => "All that is configured works.".to_owned(),
-            broken => format!("{} broken.", if broken == 1 { "1 thing is".to_owned() } else { format!("{broken} things are") }),
+            broken => format!(
+                "{} broken.",
+                if broken == 1 {
+                    "1 thing is".to_owned()
+                } else {
+                    format!("{broken} things are")
+                }
+            ),
         };
-        text.push_str(&format!("\n{}\n", look.paint(if self.broken == 0 { FAINT } else { RED }, &end)));
+        let _ = writeln!(
+            text,
+            "\n{}",
+            look.paint(if self.broken == 0 { FAINT } else { RED }, &end)
+        );
         text
     }
 }
@@ -232,20 +396,35 @@ mod tests {
     use crate::cli::plugin::tests as plugins;
 
     fn program(name: &str, purpose: &str, path: Option<&str>) -> Program {
-        Program { name: name.to_owned(), purpose: purpose.to_owned(), path: path.map(PathBuf::from) }
+        Program {
+            name: name.to_owned(),
+            purpose: purpose.to_owned(),
+            path: path.map(PathBuf::from),
+        }
     }
 
     fn directory(purpose: &str, state: DirectoryState) -> Directory {
-        Directory { purpose: purpose.to_owned(), path: PathBuf::from(format!("/home/me/.local/{purpose}")), state }
+        Directory {
+            purpose: purpose.to_owned(),
+            path: PathBuf::from(format!("/home/me/.local/{purpose}")),
+            state,
+        }
     }
 
     fn healthy() -> Facts {
         Facts {
             programs: vec![
                 program("gemini", "asking Gemini through its command line", None),
-                program("node", "writing plugins in JavaScript", Some("/usr/bin/node")),
+                program(
+                    "node",
+                    "writing plugins in JavaScript",
+                    Some("/usr/bin/node"),
+                ),
             ],
-            keys: vec![("GEMINI_API_KEY".to_owned(), true), ("TAVILY_API_KEY".to_owned(), false)],
+            keys: vec![
+                ("GEMINI_API_KEY".to_owned(), true),
+                ("TAVILY_API_KEY".to_owned(), false),
+            ],
             directories: vec![
                 directory("configuration", DirectoryState::Creatable),
                 directory("data", DirectoryState::Writable),
@@ -254,7 +433,11 @@ mod tests {
                 configuration: Ok(Vec::new()),
                 plugins: vec![plugins::strategy(), plugins::documents(), plugins::web()],
                 directories: Vec::new(),
-                documents: vec![DocumentSet { path: PathBuf::from("/home/me/notes"), files: Some(1234), problem: None }],
+                documents: vec![DocumentSet {
+                    path: PathBuf::from("/home/me/notes"),
+                    files: Some(1234),
+                    problem: None,
+                }],
             },
         }
     }
@@ -268,17 +451,29 @@ mod tests {
         let mut web = plugins::web();
         web.used_by = vec!["search".to_owned()];
         let mut facts = healthy();
-        facts.directories.push(directory("cache", DirectoryState::Unusable("Permission denied (os error 13)".to_owned())));
-        facts.checkup.configuration =
-            Err(error("plugins.toml:3: unknown key `stratgy`", "did you mean `strategy`?"));
+        facts.directories.push(directory(
+            "cache",
+            DirectoryState::Unusable("Permission denied (os error 13)".to_owned()),
+        ));
+        facts.checkup.configuration = Err(error(
+            "unknown key `stratgy` in [use]\n  --> plugins.toml:3:1\n3 | stratgy = \"x\"\n  | ^^^^^^^",
+            "did you mean `strategy`?",
+        ));
         facts.checkup.plugins = vec![plugins::broken(), web];
         facts.checkup.documents = vec![
             DocumentSet {
                 path: PathBuf::from("/gone"),
                 files: None,
-                problem: Some(error("there is no such directory", "take it out of plugins.toml")),
+                problem: Some(error(
+                    "there is no such directory",
+                    "take it out of plugins.toml",
+                )),
             },
-            DocumentSet { path: PathBuf::from("/empty"), files: Some(0), problem: None },
+            DocumentSet {
+                path: PathBuf::from("/empty"),
+                files: Some(0),
+                problem: None,
+            },
         ];
         facts
     }
@@ -293,9 +488,17 @@ mod tests {
     #[test]
     fn an_ill_machine_in_a_narrow_terminal() {
         let diagnosis = diagnose(&ill());
-        let look = Look { is_terminal: true, styled: false, width: Some(60), columns: Some(60) };
+        let look = Look {
+            is_terminal: true,
+            styled: false,
+            width: Some(60),
+            columns: Some(60),
+        };
         insta::assert_snapshot!(diagnosis.as_text(look));
-        assert_eq!(diagnosis.broken, 5, "configuration, both plugins, a directory of documents, the cache");
+        assert_eq!(
+            diagnosis.broken, 5,
+            "configuration, both plugins, a directory of documents, the cache"
+        );
     }
 
     #[test]
@@ -304,14 +507,23 @@ mod tests {
         facts.checkup.documents.clear();
         let diagnosis = diagnose(&facts);
         assert_eq!(diagnosis.broken, 0);
-        let check = diagnosis.checks.iter().find(|check| check.area == "Documents").unwrap();
+        let check = diagnosis
+            .checks
+            .iter()
+            .find(|check| check.area == "Documents")
+            .unwrap();
         assert!(check.advice.as_ref().unwrap().contains("--docs DIR"));
     }
 
     #[test]
     fn json_names_states_and_no_values() {
         let value = serde_json::to_value(diagnose(&healthy())).unwrap();
-        let key = value["checks"].as_array().unwrap().iter().find(|check| check["name"] == "GEMINI_API_KEY").unwrap();
+        let key = value["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|check| check["name"] == "GEMINI_API_KEY")
+            .unwrap();
         assert_eq!(key["state"], "ok");
         assert_eq!(key["detail"], "set; no plugin here uses it");
     }

@@ -52,8 +52,10 @@ pub enum DirectoryState {
 
 pub fn gather(checkup: Checkup) -> Facts {
     let path = env::var_os("PATH").unwrap_or_default();
-    let mut programs: Vec<(String, String)> =
-        PROGRAMS.iter().map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned())).collect();
+    let mut programs: Vec<(String, String)> = PROGRAMS
+        .iter()
+        .map(|(name, purpose)| ((*name).to_owned(), (*purpose).to_owned()))
+        .collect();
     let mut keys: Vec<String> = KEYS.iter().map(|name| (*name).to_owned()).collect();
     for plugin in &checkup.plugins {
         for command in &plugin.grants.commands {
@@ -70,7 +72,11 @@ pub fn gather(checkup: Checkup) -> Facts {
     Facts {
         programs: programs
             .into_iter()
-            .map(|(name, purpose)| Program { path: find_program(&name, &path), name, purpose })
+            .map(|(name, purpose)| Program {
+                path: find_program(&name, &path),
+                name,
+                purpose,
+            })
             .collect(),
         keys: keys
             .into_iter()
@@ -82,7 +88,11 @@ pub fn gather(checkup: Checkup) -> Facts {
         directories: checkup
             .directories
             .iter()
-            .map(|(purpose, path)| Directory { purpose: purpose.clone(), path: path.clone(), state: writable(path) })
+            .map(|(purpose, path)| Directory {
+                purpose: purpose.clone(),
+                path: path.clone(),
+                state: writable(path),
+            })
             .collect(),
         checkup,
     }
@@ -93,17 +103,27 @@ fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     if Path::new(name).is_absolute() {
         return is_executable(Path::new(name)).then(|| PathBuf::from(name));
     }
-    let names = if cfg!(windows) { vec![format!("{name}.exe"), format!("{name}.cmd")] } else { vec![name.to_owned()] };
+    let names = if cfg!(windows) {
+        vec![format!("{name}.exe"), format!("{name}.cmd")]
+    } else {
+        vec![name.to_owned()]
+    };
     env::split_paths(path)
         .filter(|directory| directory.is_absolute())
-        .flat_map(|directory| names.iter().map(move |name| directory.join(name)).collect::<Vec<_>>())
+        .flat_map(|directory| {
+            names
+                .iter()
+                .map(move |name| directory.join(name))
+                .collect::<Vec<_>>()
+        })
         .find(|candidate| is_executable(candidate))
 }
 
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
@@ -121,13 +141,15 @@ fn writable(path: &Path) -> DirectoryState {
         return DirectoryState::Unusable("no directory above it exists".to_owned());
     };
     let probe = nearest.join(format!(".bathysphere-{}", uuid::Uuid::new_v4().simple()));
-    match File::create_new(&probe) {
-        Err(error) => DirectoryState::Unusable(error.to_string()),
-        Ok(_) => {
-            // A probe that cannot be removed says as much as one that can.
-            let _ = std::fs::remove_file(&probe);
-            if nearest == path { DirectoryState::Writable } else { DirectoryState::Creatable }
-        }
+    if let Err(error) = File::create_new(&probe) {
+        return DirectoryState::Unusable(error.to_string());
+    }
+    // A probe that cannot be removed says as much as one that can.
+    let _ = std::fs::remove_file(&probe);
+    if nearest == path {
+        DirectoryState::Writable
+    } else {
+        DirectoryState::Creatable
     }
 }
 
@@ -139,7 +161,10 @@ mod tests {
     fn directories_are_tried_and_left_as_they_were() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(writable(directory.path()), DirectoryState::Writable);
-        assert_eq!(writable(&directory.path().join("a/b")), DirectoryState::Creatable);
+        assert_eq!(
+            writable(&directory.path().join("a/b")),
+            DirectoryState::Creatable
+        );
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
         let file = directory.path().join("file");
         std::fs::write(&file, "").unwrap();
@@ -157,7 +182,10 @@ mod tests {
         assert_eq!(find_program("tool", &path), None, "it may not be run yet");
         std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(find_program("tool", &path), Some(tool.clone()));
-        assert_eq!(find_program(tool.to_str().unwrap(), OsStr::new("")), Some(tool));
+        assert_eq!(
+            find_program(tool.to_str().unwrap(), OsStr::new("")),
+            Some(tool)
+        );
         assert_eq!(find_program("other", &path), None);
     }
 }

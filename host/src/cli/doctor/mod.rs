@@ -9,7 +9,11 @@ use super::desk::Desk;
 use super::documents;
 use super::terminal::{Stop, Terminal};
 
-pub async fn run(arguments: &DoctorArguments, desk: &dyn Desk, terminal: &mut Terminal) -> Result<u8, Stop> {
+pub async fn run(
+    arguments: &DoctorArguments,
+    desk: &dyn Desk,
+    terminal: &mut Terminal,
+) -> Result<u8, Stop> {
     documents::check(&arguments.documents.documents)?;
     let facts = facts::gather(desk.checkup().await);
     let diagnosis = diagnosis::diagnose(&facts);
