@@ -93,8 +93,8 @@ fn sigterm_ends_a_busy_server() {
 #[test]
 fn logs_go_to_stderr() {
     let (home, documents) = (Home::new(), Documents::new());
-    let mut command = home.command(["serve", "--docs"]);
-    command.arg(documents.path()).env("RUST_LOG", "trace");
+    let mut command = home.serve_command(documents.path());
+    command.arg("-vv");
     let mut client = crate::support::client::Client::start(command);
     client.initialize(LEGACY_NEW);
     client.call_tool("search", json!({ "query": "spring tides" }));

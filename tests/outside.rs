@@ -5,7 +5,7 @@
 //! were skipped; under `CI=true` that is a failure.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::documents::Documents;
 use crate::support::home::Home;
+use crate::support::packages::{attempt, installed, python_environment};
 use crate::support::program::{self, Finished, run};
 
 #[test]
@@ -117,7 +118,8 @@ impl Inspector {
     fn install() -> Result<Self, String> {
         let manifest = read("package.json");
         let directory = installed("inspector", &manifest, |directory| {
-            fs::write(directory.join("package.json"), &manifest).map_err(told)?;
+            fs::write(directory.join("package.json"), &manifest)
+                .map_err(|error| error.to_string())?;
             // The Node that is installed may be too old for the packages, and is
             // not the one that runs them; none needs its scripts.
             attempt(
@@ -163,71 +165,7 @@ impl Inspector {
 }
 
 fn python() -> Result<PathBuf, String> {
-    let requirements = read("requirements.txt");
-    let directory = installed("python", &requirements, |directory| {
-        attempt(Command::new("python3").args(["-m", "venv"]).arg(directory))?;
-        attempt(
-            Command::new(directory.join("bin/python"))
-                .args([
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                    "-r",
-                ])
-                .arg(sources().join("requirements.txt")),
-        )
-    })?;
-    Ok(directory.join("bin/python"))
-}
-
-/// The directory of a set of packages, installed if it is not: one for each
-/// version of `wanted`, by one process at a time.
-fn installed(
-    name: &str,
-    wanted: &str,
-    install: impl FnOnce(&Path) -> Result<(), String>,
-) -> Result<PathBuf, String> {
-    let cache = cache_directory()?;
-    let directory = cache.join(name);
-    fs::create_dir_all(&cache).map_err(told)?;
-    let lock = File::create(cache.join(format!("{name}.lock"))).map_err(told)?;
-    lock.lock().map_err(told)?;
-    // Written last, so that it vouches for all the rest.
-    let stamp = directory.join("installed.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|text| text == wanted) {
-        return Ok(directory);
-    }
-    if directory.exists() {
-        fs::remove_dir_all(&directory).map_err(told)?;
-    }
-    fs::create_dir_all(&directory).map_err(told)?;
-    install(&directory)?;
-    fs::write(stamp, wanted).map_err(told)?;
-    Ok(directory)
-}
-
-fn cache_directory() -> Result<PathBuf, String> {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    named("BATHYSPHERE_TEST_CACHE")
-        .map(PathBuf::from)
-        .or_else(|| named("XDG_CACHE_HOME").map(|path| Path::new(&path).join("bathysphere-tests")))
-        .or_else(|| named("HOME").map(|path| Path::new(&path).join(".cache/bathysphere-tests")))
-        .ok_or_else(|| "there is no cache directory: set BATHYSPHERE_TEST_CACHE".to_owned())
-}
-
-fn attempt(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!(
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    ))
+    python_environment("python", &sources().join("requirements.txt"))
 }
 
 fn skip(reason: &str) {
@@ -244,11 +182,6 @@ fn sources() -> PathBuf {
 
 fn read(name: &str) -> String {
     fs::read_to_string(sources().join(name)).expect("a file of this repository")
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
-fn told(error: std::io::Error) -> String {
-    error.to_string()
 }
 
 fn text(value: &OsString) -> String {

@@ -290,9 +290,9 @@ fn files_below(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
         for entry in entries {
             let path = entry.expect("a readable directory").path();
             if path.is_dir() {
-                directories.push(path)
+                directories.push(path);
             } else {
-                found.push(path)
+                found.push(path);
             }
         }
     }

@@ -63,9 +63,9 @@ fn assert_told(message: &str, words: &[&str]) {
 
 fn home_with_strategy(component: &str, limits: &str) -> Home {
     Home::with_config(&format!(
-        "[use]\nstrategy = \"hostile\"\n\n[plugins.hostile]\nsource = {:?}\n\n\
+        "[use]\nstrategy = \"hostile\"\n\n[plugins.hostile]\nsource = '{}'\n\n\
          [plugins.hostile.limits]\n{limits}\n",
-        hostile(component)
+        hostile(component).display()
     ))
 }
 
@@ -126,9 +126,9 @@ fn a_loop_before_any_question_is_asked() {
 fn a_spinning_backend_does_not_hold_up_another_tool() {
     let documents = Documents::new();
     let home = Home::with_config(&format!(
-        "[tools.deep_search]\nsearch = \"hostile\"\n\n[plugins.hostile]\nsource = {:?}\n\n\
+        "[tools.deep_search]\nsearch = \"hostile\"\n\n[plugins.hostile]\nsource = '{}'\n\n\
          [plugins.hostile.limits]\ncompute_seconds = 5\n",
-        hostile("endless_loop_search")
+        hostile("endless_loop_search").display()
     ));
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);

@@ -43,14 +43,16 @@ fn assert_told(message: &str, words: &[&str]) {
 
 fn strategy(source: &std::path::Path, more: &str) -> Home {
     Home::with_config(&format!(
-        "[use]\nstrategy = \"hostile\"\n\n[plugins.hostile]\nsource = {source:?}\n{more}\n"
+        "[use]\nstrategy = \"hostile\"\n\n[plugins.hostile]\nsource = '{}'\n{more}\n",
+        source.display()
     ))
 }
 
 fn search(source: &std::path::Path) -> Home {
     Home::with_config(&format!(
         "[tools.research]\nsearch = \"hostile\"\n\n[tools.deep_search]\nsearch = \"hostile\"\n\n\
-         [plugins.hostile]\nsource = {source:?}\n"
+         [plugins.hostile]\nsource = '{}'\n",
+        source.display()
     ))
 }
 
@@ -194,8 +196,8 @@ fn the_right_digest() {
 fn a_file_that_was_merely_found_may_not_load_a_component() {
     let (home, documents) = (Home::new(), Documents::new());
     let config = format!(
-        "[use]\nstrategy = \"hostile\"\n\n[plugins.hostile]\nsource = {:?}\n",
-        hostile("panic")
+        "[use]\nstrategy = \"hostile\"\n\n[plugins.hostile]\nsource = '{}'\n",
+        hostile("panic").display()
     );
     fs::write(home.work().join("plugins.toml"), config).expect("a file");
     let mut command = home.command(["research", "When do spring tides come?", "--docs"]);

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// Longer than any answer takes on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// The newest version that begins with `initialize`, and the oldest.
 pub const LEGACY_NEW: &str = "2025-11-25";
@@ -33,6 +33,7 @@ pub struct Client {
     waiting: VecDeque<Value>,
     next_id: u64,
     modern: bool,
+    deadline: Duration,
 }
 
 /// How the server ended.
@@ -80,7 +81,19 @@ impl Client {
             waiting: VecDeque::new(),
             next_id: 1,
             modern: false,
+            deadline: DEADLINE,
         }
+    }
+
+    #[allow(dead_code, reason = "the benchmarks look at the process")]
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Waits for each answer as long as this.
+    #[allow(dead_code, reason = "the benchmarks ask for more than the tests do")]
+    pub fn be_patient(&mut self, deadline: Duration) {
+        self.deadline = deadline;
     }
 
     /// Opens a session, and returns the result of `initialize`.
@@ -114,6 +127,10 @@ impl Client {
     }
 
     #[track_caller]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "json! is written in the call"
+    )]
     pub fn call_tool(&mut self, name: &str, arguments: Value) -> Value {
         self.call(
             "tools/call",
@@ -138,6 +155,10 @@ impl Client {
     }
 
     #[track_caller]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "json! is written in the call"
+    )]
     pub fn notify(&mut self, method: &str, parameters: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": parameters }));
     }
@@ -212,7 +233,7 @@ impl Client {
         if let Some(position) = self.waiting.iter().position(&fits) {
             return self.waiting.remove(position).expect("it was just found");
         }
-        let end = Instant::now() + DEADLINE;
+        let end = Instant::now() + self.deadline;
         loop {
             match self
                 .lines
@@ -227,8 +248,8 @@ impl Client {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     panic!(
-                        "waited in vain for {what} for {DEADLINE:?}; read so far: {:?}",
-                        self.waiting
+                        "waited in vain for {what} for {:?}; read so far: {:?}",
+                        self.deadline, self.waiting
                     )
                 }
                 Err(RecvTimeoutError::Disconnected) => {

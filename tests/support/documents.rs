@@ -1,6 +1,7 @@
 //! The documents that the tests ask about: a copy of `fixtures/documents`, with
 //! what a repository cannot hold well laid beside it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,11 +54,12 @@ impl Documents {
         for number in 0..files {
             let mut text = format!("# Log book {number}\n\n");
             for entry in 0..2000 {
-                text.push_str(&format!(
+                let _ = write!(
+                    text,
                     "Entry {entry} of book {number}: the sounding at station {} was {} metres.\n\n",
                     (entry * 7 + number * 13) % 101,
                     (entry * 31 + number * 17) % 997,
-                ));
+                );
             }
             write(
                 directory.path(),

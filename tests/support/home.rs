@@ -100,11 +100,16 @@ impl Home {
         program::run(&mut self.command(arguments))
     }
 
-    /// `bathysphere serve` on these documents, connected but not yet greeted.
-    pub fn serve(&self, documents: &Path) -> Client {
+    /// `bathysphere serve` on these documents.
+    pub fn serve_command(&self, documents: &Path) -> Command {
         let mut command = self.command(["serve", "--docs"]);
         command.arg(documents);
-        Client::start(command)
+        command
+    }
+
+    /// The same, connected but not yet greeted.
+    pub fn serve(&self, documents: &Path) -> Client {
+        Client::start(self.serve_command(documents))
     }
 }
 

@@ -5,4 +5,5 @@ pub mod client;
 pub mod components;
 pub mod documents;
 pub mod home;
+pub mod packages;
 pub mod program;
