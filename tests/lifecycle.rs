@@ -39,7 +39,7 @@ fn the_end_of_input_before_the_first_request_is_no_error() {
 
 #[test]
 fn the_end_of_input_ends_a_busy_server() {
-    let (home, documents) = (Home::new(), Documents::many(200));
+    let (home, documents) = (Home::new(), Documents::many(100));
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
     client.request(
@@ -72,7 +72,7 @@ fn sigterm_ends_the_server_cleanly() {
 
 #[test]
 fn sigterm_ends_a_busy_server() {
-    let (home, documents) = (Home::new(), Documents::many(200));
+    let (home, documents) = (Home::new(), Documents::many(100));
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
     client.request(

@@ -178,6 +178,11 @@ fn bad_arguments_are_told() {
             "{arguments}: {error}"
         );
     }
+    let many = client.call_tool(
+        "deep_search",
+        json!({ "query": "tides", "max_iterations": "many" }),
+    );
+    assert!(!error_of(&many).is_empty());
     let unknown = client.call_tool("levitate", json!({ "query": "tides" }));
     assert!(error_of(&unknown).contains("levitate") || error_of(&unknown).contains("not found"));
     let fine = client.call_tool("search", json!({ "query": "tides" }));
@@ -239,7 +244,7 @@ fn nothing_is_told_to_a_client_that_did_not_ask() {
 
 #[test]
 fn a_cancelled_call_stops_and_the_server_goes_on() {
-    let (home, documents) = (Home::new(), Documents::many(200));
+    let (home, documents) = (Home::new(), Documents::many(100));
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
     let long = client.request(

@@ -11,7 +11,7 @@ pub const CHANGED_FILE: &str = "chapter-0000/page-0000.md";
 const WORDS: usize = 40_000;
 const FILE_BYTES: usize = 48_000;
 /// Changes when the text does, so that an older corpus is made anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub struct Corpus {
     directory: PathBuf,
@@ -110,7 +110,11 @@ fn vocabulary() -> Vec<String> {
     .to_vec();
     let mut known: std::collections::HashSet<String> = words.iter().cloned().collect();
     while words.len() < WORDS {
-        let syllables = 1 + words.len().ilog10() as usize / 2 + random.below(3);
+        let syllables = match words.len() {
+            ..300 => 1,
+            300..4000 => 1 + random.below(2),
+            _ => 2 + random.below(2),
+        };
         let mut word = String::new();
         for _ in 0..syllables {
             word.push_str(ONSETS[random.below(ONSETS.len())]);
@@ -183,8 +187,11 @@ fn sentence(words: &[String], random: &mut Random) -> String {
         if position > 0 {
             sentence.push_str(if random.below(14) == 0 { ", " } else { " " });
         }
-        sentence.push_str(word(words, random));
-        sentence.push_str(ENDINGS[random.below(ENDINGS.len())]);
+        let word = word(words, random);
+        sentence.push_str(word);
+        if word.len() > 3 {
+            sentence.push_str(ENDINGS[random.below(ENDINGS.len())]);
+        }
         if random.below(40) == 0 {
             let _ = write!(sentence, " {}", random.below(2000));
         }
