@@ -13,6 +13,7 @@
 mod support;
 
 mod bad_input;
+mod citations;
 mod concurrency;
 mod lifecycle;
 mod malformed;
