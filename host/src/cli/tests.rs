@@ -14,7 +14,7 @@ use super::terminal::tests::captured;
 use super::*;
 use crate::plugins::contract::{Passage, Preparation, Scope};
 use crate::report::tests as outcomes;
-use crate::tasks::{Event, Outcome, TaskRequest, TaskStatus};
+use crate::tasks::{Event, Outcome, TaskRequest, TaskStatus, TaskSummary};
 
 /// Answers with what a test gives it, and remembers what it was asked.
 struct Fake {

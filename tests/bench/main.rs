@@ -1,0 +1,35 @@
+//! What Bathysphere takes: time, memory, and how both compare. `cargo bench` runs
+//! it; words after `--` choose parts of it (`cargo bench -- server documents`).
+//!
+//! Every figure is printed beside what it should be. Nothing fails here: a busy
+//! machine is no fault of the program.
+
+#![expect(clippy::print_stdout, reason = "printing figures is what it is for")]
+
+#[expect(dead_code, reason = "waits for the plugin host's own interface")]
+mod calls;
+mod corpus;
+mod documents;
+mod figures;
+mod server;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+mod support;
+
+type Part = (&'static str, fn());
+
+const PARTS: [Part; 2] = [("server", server::run), ("documents", documents::run)];
+
+fn main() {
+    // Cargo passes `--bench`; what remains are names.
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    for (name, part) in PARTS {
+        if chosen.is_empty() || chosen.iter().any(|chosen| chosen == name) {
+            println!("\n{name}");
+            part();
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Bathysphere from outside: the real binary, real plugins, real clients.
+//!
+//! `support` starts the program, speaks MCP to it, lays out documents and builds
+//! the hostile plugins; every other module is a group of tests. All of them may
+//! run at the same time: each has a home directory of its own, and nothing waits
+//! by sleeping.
+
+#![expect(
+    clippy::print_stderr,
+    reason = "a test that has to be skipped says so, and libtest shows stderr"
+)]
+
+mod support;
+
+mod bad_input;
+mod citations;
+mod concurrency;
+mod lifecycle;
+mod malformed;
+mod outside;
+mod protocol;
+mod research;
+mod sandbox;
+mod sandbox_loading;
+mod tools;
