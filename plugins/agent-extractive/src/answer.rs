@@ -286,8 +286,7 @@ impl Work<'_> {
     /// Words that the findings (or else the first passages) keep coming back to
     /// and the question does not use, as they are written there.
     fn salient(&self, vocabulary: &Vocabulary) -> Vec<String> {
-        let mut counts: Vec<(u32, usize, Option<(usize, usize)>)> =
-            vec![(0, usize::MAX, None); vocabulary.len()];
+        let mut counts = vec![(0_u32, usize::MAX, None::<(usize, usize)>); vocabulary.len()];
         let from_findings: Vec<usize> = self
             .stretches
             .iter()

@@ -187,7 +187,6 @@ fn kind(text: &str) -> Kind {
             ("is" | "does" | "means", _) if words.len() <= at + 7 => Kind::Definition,
             ("are", "the") => Kind::Several,
             ("are", _) => Kind::Definition,
-            ("happens", _) => Kind::Plain,
             ("year" | "date" | "time", _) => Kind::When,
             _ => Kind::Plain,
         },

@@ -76,9 +76,9 @@ pub fn collect(
                     continue;
                 }
                 Kind::Code | Kind::Signature | Kind::Entry | Kind::Row => {
-                    vec![0..text.len().min(floor(text, longest * 2))]
+                    whole(floor(text, longest * 2))
                 }
-                Kind::Item if text.len() <= SHORT_ITEM => vec![0..text.len()],
+                Kind::Item if text.len() <= SHORT_ITEM => whole(text.len()),
                 Kind::Item | Kind::Paragraph => sentences::split(text, longest),
             };
             let count = ranges.len();
@@ -127,6 +127,11 @@ pub fn collect(
 
 pub fn is_code(kind: Kind) -> bool {
     matches!(kind, Kind::Code | Kind::Signature)
+}
+
+/// The one range that reaches to `end`.
+fn whole(end: usize) -> Vec<Range<usize>> {
+    std::iter::once(0..end).collect()
 }
 
 fn floor(text: &str, at: usize) -> usize {

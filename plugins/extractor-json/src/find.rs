@@ -155,7 +155,7 @@ impl Search<'_> {
                 let exact = &text[at..end];
                 match self.schema.misses(exact) {
                     Some(name) if self.problem.is_none() => {
-                        self.problem = Some(format!("/{name} is missing"))
+                        self.problem = Some(format!("/{name} is missing"));
                     }
                     Some(_) => {}
                     None => self.offer(exact.to_owned(), true, true, Vec::new()),

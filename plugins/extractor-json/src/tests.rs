@@ -80,7 +80,7 @@ fn common_damage_is_mended() {
         (r#"{"a": "cut off he"#, json!({"a": "cut off he"})),
         (r#"{\"a\": \"x\"}"#, json!({"a": "x"})),
         (r#""{\"a\": 1}""#, json!({"a": 1})),
-        (r#"{“a”: “b”}"#, json!({"a": "b"})),
+        ("{“a”: “b”}", json!({"a": "b"})),
         (
             r#"{"p": "C:\dir\new", "e": "\u00e9\ud83d\ude42"}"#,
             json!({"p": "C:\\dir\new", "e": "é🙂"}),
@@ -195,7 +195,7 @@ fn noise_never_panics_and_gives_valid_json_that_fits() {
 #[test]
 fn damage_never_adds_a_field() {
     let whole = r#"{"result": "The \"hull\" is {cast} steel, see [1].", "verified": true, "sources": ["a.md", "b.md"]}"#;
-    let mut seeded = Seeded(0xbada_55);
+    let mut seeded = Seeded(0x00ba_da55);
     for _ in 0..5000 {
         let mut broken: Vec<char> = whole.chars().collect();
         let at = seeded.next(broken.len());
