@@ -8,10 +8,8 @@ use crate::units::{Cut, Unit};
 /// How far the unit has the form that is asked for; below 0 where it lacks what
 /// an answer must have.
 pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: &Cut) -> f64 {
-    let has = |words: &[&str]| {
-        let lower = text.to_lowercase();
-        words.iter().any(|word| lower.contains(word))
-    };
+    let lower = text.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     match question.kind {
         Kind::Definition => definition(question, unit, text, kind),
         Kind::HowTo => {

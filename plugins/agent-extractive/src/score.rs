@@ -71,15 +71,30 @@ pub fn weights(
         .collect()
 }
 
+/// What all units are weighed by.
+pub struct Scale<'a> {
+    pub question: &'a Question,
+    pub weights: &'a [f64],
+    pub passages: &'a [Passage],
+    pub cuts: &'a [Cut],
+    pub units: &'a [Unit],
+    /// Less relevance than this is never chosen, and need not be weighed further.
+    pub needed: f64,
+    /// The best score of a passage.
+    pub best: f64,
+}
+
 /// Scores one unit.
-pub fn score(
-    question: &Question,
-    weights: &[f64],
-    passages: &[Passage],
-    cuts: &[Cut],
-    units: &[Unit],
-    unit: &Unit,
-) -> Score {
+pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
+    let Scale {
+        question,
+        weights,
+        passages,
+        cuts,
+        units,
+        needed,
+        best,
+    } = *scale;
     let cut = &cuts[unit.passage];
     let text = &cut.joined[unit.block].text[unit.range.clone()];
     let kind = cut.blocks[unit.block].kind;
@@ -136,6 +151,17 @@ pub fn score(
     };
     let own = share(&direct);
     let with_context = share(&credit);
+    // Context helps a sentence that has something of its own to say.
+    let relevance = (0.5 * own + 0.5 * with_context).min(own * 2.5);
+    let relevance = relevance * silence(question, weights, &credit, sum);
+    if relevance < needed {
+        return Score {
+            relevance: 0.0,
+            overall: 0.0,
+            direct,
+            credit,
+        };
+    }
     let sound = soundness(
         question,
         unit,
@@ -143,13 +169,7 @@ pub fn score(
         &cut.blocks[unit.block],
         &passages[unit.passage].source.url,
     );
-    // Context helps a sentence that has something of its own to say.
-    let mut relevance = (0.5 * own + 0.5 * with_context).min(own * 2.5) * sound;
-    relevance *= silence(question, weights, &credit, sum);
-    let best = passages
-        .iter()
-        .map(|passage| passage.score)
-        .fold(0.0_f64, f64::max);
+    let relevance = relevance * sound;
     let prior = if best > 0.0 {
         (passages[unit.passage].score / best).clamp(0.0, 1.0)
     } else {
