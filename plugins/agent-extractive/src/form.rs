@@ -11,7 +11,23 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
     let lower = text.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     match question.kind {
-        Kind::Definition => definition(question, unit, text, kind),
+        Kind::Definition => {
+            // The first sentence above a declaration says what is declared.
+            let declared = cut.below[unit.block].iter().flatten().take(3).any(|term| {
+                question.matched(*term).is_some_and(|(index, credit)| {
+                    credit > 0.99 && question.asked[index].specific > 0.5
+                })
+            });
+            let names_a_thing = cut
+                .joined
+                .get(unit.block + 1)
+                .is_some_and(|next| !next.text.contains('('));
+            if declared && names_a_thing && unit.previous.is_none() {
+                0.28
+            } else {
+                definition(question, unit, text, kind)
+            }
+        }
         Kind::HowTo => {
             let leads_to_code = unit.last
                 && cut

@@ -299,7 +299,8 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
             }
         }
         BlockKind::Code => 0.3,
-        BlockKind::Signature if is_trivial(text) => 0.3,
+        BlockKind::Signature | BlockKind::Entry if is_trivial(text) => 0.3,
+        BlockKind::Signature if text.len() > 200 => 0.4,
         BlockKind::Signature | BlockKind::Entry => 0.8,
         BlockKind::Row => 0.95,
         BlockKind::Item | BlockKind::Paragraph | BlockKind::Heading => 1.0,
