@@ -219,9 +219,18 @@ impl Search<'_> {
         }
     }
 
-    fn offer_node(&mut self, node: &crate::node::Node, complete: bool, notes: Vec<&'static str>) {
+    fn offer_node(
+        &mut self,
+        node: &crate::node::Node,
+        complete: bool,
+        mut notes: Vec<&'static str>,
+    ) {
         let mut json = String::new();
         node.write(&mut json);
+        // All other repairs leave a note of their own.
+        if notes.is_empty() {
+            notes.push("commas were mended");
+        }
         self.offer(json, false, complete, notes);
     }
 
