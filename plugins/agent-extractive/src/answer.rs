@@ -51,9 +51,21 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
     let question = Question::read(question, &mut vocabulary);
     let (cuts, units) = units::collect(passages, &mut vocabulary, settings);
     let weights = score::weights(&question, passages, &units, &cuts);
+    let scale = score::Scale {
+        question: &question,
+        weights: &weights,
+        passages,
+        cuts: &cuts,
+        units: &units,
+        needed: settings.min_relevance,
+        best: passages
+            .iter()
+            .map(|passage| passage.score)
+            .fold(0.0, f64::max),
+    };
     let scores: Vec<Score> = units
         .iter()
-        .map(|unit| score::score(&question, &weights, passages, &cuts, &units, unit))
+        .map(|unit| score::score(&scale, unit))
         .collect();
     let strong = question
         .asked
@@ -286,8 +298,7 @@ impl Work<'_> {
     /// Words that the findings (or else the first passages) keep coming back to
     /// and the question does not use, as they are written there.
     fn salient(&self, vocabulary: &Vocabulary) -> Vec<String> {
-        let mut counts: Vec<(u32, usize, Option<(usize, usize)>)> =
-            vec![(0, usize::MAX, None); vocabulary.len()];
+        let mut counts = vec![(0_u32, usize::MAX, None::<(usize, usize)>); vocabulary.len()];
         let from_findings: Vec<usize> = self
             .stretches
             .iter()

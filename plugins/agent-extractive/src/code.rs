@@ -142,9 +142,11 @@ fn body_of_comment(text: &str, range: Range<usize>) -> Range<usize> {
 /// Turns a run of code lines into a declaration and the rest, or into entries.
 fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut Vec<Block>) {
     let mut lines = std::mem::take(code);
-    let documented = out
-        .last()
-        .is_some_and(|block| block.comment && block.kind != Kind::Code);
+    let documented = out.last().zip(lines.first()).is_some_and(|(block, line)| {
+        block.comment
+            && block.kind != Kind::Code
+            && !has_blank_line(&text[block.whole.end..line.start])
+    });
     let mut push = |kind, lines: Vec<Range<usize>>| {
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
             return;
@@ -207,13 +209,25 @@ fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut 
     push(Kind::Code, rest);
 }
 
+/// A comment that a blank line sets apart speaks of the file, not of what follows.
+pub fn has_blank_line(between: &str) -> bool {
+    let mut lines = between.split('\n').skip(1).peekable();
+    while let Some(line) = lines.next() {
+        if lines.peek().is_some() && line.trim().is_empty() {
+            return true;
+        }
+    }
+    // The end of a documentation string: what it speaks of stands before it.
+    between.contains("\"\"\"")
+}
+
 fn ends_declaration(content: &str) -> bool {
     content.ends_with(['{', ';', ':', '}']) && !content.ends_with("::")
 }
 
 /// A keyword that declares, first in the line or after words that qualify it.
 fn is_declaration(content: &str) -> bool {
-    if content.starts_with(['"', '\'', '*', '.']) {
+    if !content.starts_with(|character: char| character.is_alphabetic() || character == '_') {
         return false;
     }
     let words = content.split(|character: char| !character.is_alphanumeric() && character != '_');
@@ -273,9 +287,22 @@ mod tests {
                 (Kind::Signature, "def open(path):".into()),
                 (Kind::Paragraph, "Opens the file.".into()),
                 (Kind::Paragraph, "Twice if need be.".into()),
-                (Kind::Entry, "return 1".into()),
+                (Kind::Code, "    return 1".into()),
             ]
         );
+    }
+
+    #[test]
+    fn a_comment_belongs_to_what_follows_at_once() {
+        let text = "//! About the file.\n\nuse std::fs;\n\n/// A field.\nname: String,\n";
+        let blocks = blocks::split(text, "a.rs");
+        let kinds: Vec<_> = blocks.iter().map(|block| block.kind).collect();
+        assert_eq!(
+            kinds,
+            [Kind::Paragraph, Kind::Code, Kind::Paragraph, Kind::Entry]
+        );
+        assert!(has_blank_line("\n  \n"));
+        assert!(!has_blank_line("\n#[derive(Debug)]\n    "));
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Reads a question: what it asks for, and which of its words tell.
 
-use std::collections::HashMap;
-
-use crate::words::{Hasher, Term, Vocabulary};
+use crate::words::{Term, Vocabulary};
 
 /// The form of answer a question wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +38,9 @@ pub struct Question {
     pub kind: Kind,
     pub asked: Vec<Asked>,
     /// Which asked word a term stands for, and how well: 1 for the word itself,
-    /// less for one of like meaning.
-    matches: HashMap<Term, (usize, f64), Hasher>,
+    /// less for one of like meaning. By number: the question is read first, so its
+    /// terms have the lowest ones.
+    matches: Vec<Option<(usize, f64)>>,
 }
 
 /// More words than this and the question is a text; its beginning says most.
@@ -74,7 +73,7 @@ impl Question {
                 break;
             }
         }
-        let mut matches = HashMap::default();
+        let mut matches = Vec::new();
         for group in LIKE {
             let terms: Vec<_> = group
                 .iter()
@@ -83,13 +82,13 @@ impl Question {
             for (index, word) in asked.iter().enumerate() {
                 if terms.contains(&word.term) {
                     for term in &terms {
-                        matches.entry(*term).or_insert((index, LIKE_MEANING));
+                        slot(&mut matches, *term).get_or_insert((index, LIKE_MEANING));
                     }
                 }
             }
         }
         for (index, word) in asked.iter().enumerate() {
-            matches.insert(word.term, (index, 1.0));
+            *slot(&mut matches, word.term) = Some((index, 1.0));
         }
         Self {
             kind: kind(text),
@@ -100,7 +99,7 @@ impl Question {
 
     /// Which asked word a term speaks of, and how well.
     pub fn matched(&self, term: Term) -> Option<(usize, f64)> {
-        self.matches.get(&term).copied()
+        self.matches.get(term as usize).copied().flatten()
     }
 
     /// Whether the question itself uses one of these words.
@@ -110,6 +109,14 @@ impl Question {
             words.iter().any(|word| lower.starts_with(word))
         })
     }
+}
+
+fn slot(matches: &mut Vec<Option<(usize, f64)>>, term: Term) -> &mut Option<(usize, f64)> {
+    let index = term as usize;
+    if matches.len() <= index {
+        matches.resize(index + 1, None);
+    }
+    &mut matches[index]
 }
 
 fn floor(text: &str, at: usize) -> usize {
@@ -187,7 +194,6 @@ fn kind(text: &str) -> Kind {
             ("is" | "does" | "means", _) if words.len() <= at + 7 => Kind::Definition,
             ("are", "the") => Kind::Several,
             ("are", _) => Kind::Definition,
-            ("happens", _) => Kind::Plain,
             ("year" | "date" | "time", _) => Kind::When,
             _ => Kind::Plain,
         },

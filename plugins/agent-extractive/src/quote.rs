@@ -10,7 +10,7 @@ use crate::question::Kind as QuestionKind;
 use crate::readable;
 use crate::score::leans_on_previous;
 use crate::settings::Settings;
-use crate::units::{Cut, LONGEST_SIGNATURE, Unit};
+use crate::units::{Cut, Unit};
 
 /// A stretch of a passage that is quoted: some of one block, and what it leads
 /// up to.
@@ -148,9 +148,7 @@ fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> us
         Kind::Code if prose && next.shown && (ends_open || how_to) && small(start..start + 1) => {
             start + 1
         }
-        Kind::Signature | Kind::Entry if block.comment && next.whole.len() <= LONGEST_SIGNATURE => {
-            start + 1
-        }
+        Kind::Signature | Kind::Entry if cut.below[stretch.block].is_some() => start + 1,
         Kind::Item if ends_open && block.kind == Kind::Paragraph => {
             let length = cut.blocks[start..]
                 .iter()

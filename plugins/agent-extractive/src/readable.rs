@@ -136,6 +136,13 @@ fn link(rest: &str, out: &mut String) -> Option<usize> {
     Some(length)
 }
 
+/// Tags that only shape the text; any other `<…>` may be part of it.
+#[rustfmt::skip]
+const TAGS: &[&str] = &[
+    "a", "b", "br", "code", "div", "em", "i", "img", "kbd", "li", "ol", "p", "pre", "small", "span", "strong", "sub", "sup",
+    "td", "th", "tr", "ul", "summary", "details", "center", "h1", "h2", "h3", "h4", "u", "s", "picture", "source", "hr",
+];
+
 fn tag(rest: &str) -> Option<usize> {
     let window = &rest[..floor_boundary(rest, 300)];
     if window.starts_with("<!--") {
@@ -146,11 +153,6 @@ fn tag(rest: &str) -> Option<usize> {
     let name = name
         .split(|character: char| !character.is_ascii_alphanumeric())
         .next()?;
-    const TAGS: &[&str] = &[
-        "a", "b", "br", "code", "div", "em", "i", "img", "kbd", "li", "ol", "p", "pre", "small",
-        "span", "strong", "sub", "sup", "td", "th", "tr", "ul", "summary", "details", "center",
-        "h1", "h2", "h3", "h4", "u", "s", "picture", "source", "hr",
-    ];
     TAGS.contains(&name.to_ascii_lowercase().as_str())
         .then_some(end + 1)
 }

@@ -1,10 +1,11 @@
 //! How well a unit answers the question. Two figures: `relevance`, how much of
 //! the question it speaks of (this alone decides whether there is an answer),
-//! and `score`, which also weighs form, place and rank, and orders the answers.
+//! and `overall`, which also weighs form, place and rank, and orders the answers.
 
 use bathysphere_sdk::types::Passage;
 
 use crate::blocks::{Block, Kind as BlockKind};
+use crate::form::form;
 use crate::question::{Kind, Question};
 use crate::units::{Cut, Unit};
 use crate::words::Term;
@@ -13,7 +14,7 @@ use crate::words::Term;
 #[derive(Debug, Clone)]
 pub struct Score {
     pub relevance: f64,
-    pub score: f64,
+    pub overall: f64,
     /// For each asked word, how far the unit itself speaks of it.
     pub direct: Vec<f64>,
     /// The same with what stands around the unit counted in part.
@@ -70,15 +71,30 @@ pub fn weights(
         .collect()
 }
 
+/// What all units are weighed by.
+pub struct Scale<'a> {
+    pub question: &'a Question,
+    pub weights: &'a [f64],
+    pub passages: &'a [Passage],
+    pub cuts: &'a [Cut],
+    pub units: &'a [Unit],
+    /// Less relevance than this is never chosen, and need not be weighed further.
+    pub needed: f64,
+    /// The best score of a passage.
+    pub best: f64,
+}
+
 /// Scores one unit.
-pub fn score(
-    question: &Question,
-    weights: &[f64],
-    passages: &[Passage],
-    cuts: &[Cut],
-    units: &[Unit],
-    unit: &Unit,
-) -> Score {
+pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
+    let Scale {
+        question,
+        weights,
+        passages,
+        cuts,
+        units,
+        needed,
+        best,
+    } = *scale;
     let cut = &cuts[unit.passage];
     let text = &cut.joined[unit.block].text[unit.range.clone()];
     let kind = cut.blocks[unit.block].kind;
@@ -96,7 +112,7 @@ pub fn score(
     if direct.iter().all(|credit| *credit == 0.0) {
         return Score {
             relevance: 0.0,
-            score: 0.0,
+            overall: 0.0,
             credit: direct.clone(),
             direct,
         };
@@ -135,6 +151,17 @@ pub fn score(
     };
     let own = share(&direct);
     let with_context = share(&credit);
+    // Context helps a sentence that has something of its own to say.
+    let relevance = (0.5 * own + 0.5 * with_context).min(own * 2.5);
+    let relevance = relevance * silence(question, weights, &credit, sum);
+    if relevance < needed {
+        return Score {
+            relevance: 0.0,
+            overall: 0.0,
+            direct,
+            credit,
+        };
+    }
     let sound = soundness(
         question,
         unit,
@@ -142,13 +169,7 @@ pub fn score(
         &cut.blocks[unit.block],
         &passages[unit.passage].source.url,
     );
-    // Context helps a sentence that has something of its own to say.
-    let mut relevance = (0.5 * own + 0.5 * with_context).min(own * 2.5) * sound;
-    relevance *= silence(question, weights, &credit, sum);
-    let best = passages
-        .iter()
-        .map(|passage| passage.score)
-        .fold(0.0_f64, f64::max);
+    let relevance = relevance * sound;
     let prior = if best > 0.0 {
         (passages[unit.passage].score / best).clamp(0.0, 1.0)
     } else {
@@ -157,10 +178,10 @@ pub fn score(
     let form = form(question, unit, text, kind, cut);
     let early = if unit.previous.is_none() { 0.04 } else { 0.0 };
     let near = 0.15 * nearness(question, unit);
-    let score = relevance + sound * (0.14 * prior + form + early + near);
+    let overall = relevance + sound * (0.14 * prior + form + early + near);
     Score {
         relevance: relevance.min(1.0),
-        score,
+        overall,
         direct,
         credit,
     }
@@ -278,7 +299,8 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
             }
         }
         BlockKind::Code => 0.3,
-        BlockKind::Signature if is_trivial(text) => 0.3,
+        BlockKind::Signature | BlockKind::Entry if is_trivial(text) => 0.3,
+        BlockKind::Signature if text.len() > 200 => 0.4,
         BlockKind::Signature | BlockKind::Entry => 0.8,
         BlockKind::Row => 0.95,
         BlockKind::Item | BlockKind::Paragraph | BlockKind::Heading => 1.0,
@@ -287,7 +309,6 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
         sound *= match words {
             0..=2 => 0.3,
             3..=4 => 0.6,
-            5..=6 => 0.85,
             7..=60 => 1.0,
             _ => 0.85,
         };
@@ -367,272 +388,4 @@ fn is_boilerplate(text: &str) -> bool {
     // Only ASCII letters differ in case here, so a plain comparison will do.
     let lower = text.to_ascii_lowercase();
     MARKS.iter().any(|mark| lower.contains(mark))
-}
-
-/// The form the question asks for: a definition, a number, a reason …
-fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: &Cut) -> f64 {
-    let has = |words: &[&str]| {
-        let lower = text.to_lowercase();
-        words.iter().any(|word| lower.contains(word))
-    };
-    match question.kind {
-        Kind::Definition => definition(question, unit, text, kind),
-        Kind::HowTo => {
-            let leads_to_code = unit.last
-                && cut
-                    .blocks
-                    .get(unit.block + 1)
-                    .is_some_and(|next| next.kind == BlockKind::Code);
-            let mut bonus: f64 = 0.0;
-            if starts_with_order(text) {
-                bonus += 0.14;
-            }
-            if text.contains('`') {
-                bonus += 0.05;
-            }
-            if leads_to_code || kind == BlockKind::Code {
-                bonus += 0.1;
-            }
-            if has(&["you can", "to do this", "by using", "use the"]) {
-                bonus += 0.06;
-            }
-            bonus.min(0.25)
-        }
-        Kind::Why => {
-            let reason = [
-                "because",
-                "since ",
-                "so that",
-                "in order to",
-                "due to",
-                "therefore",
-                "to avoid",
-                "otherwise",
-                "reason",
-                "to prevent",
-                "this means",
-                "which means",
-                "would otherwise",
-                "so a ",
-                "so the ",
-            ];
-            if has(&reason) { 0.22 } else { 0.0 }
-        }
-        Kind::When => {
-            let dated = text
-                .split(|c: char| !c.is_ascii_digit())
-                .any(|run| run.len() == 4 && (run.starts_with("19") || run.starts_with("20")));
-            let timed = has(&[
-                "when ", "after", "before", "once ", "until", "during", "at start", "every ",
-            ]);
-            if dated {
-                0.22
-            } else if timed {
-                0.12
-            } else {
-                0.0
-            }
-        }
-        Kind::Who => {
-            if has_name(text) || text.contains('@') {
-                0.15
-            } else {
-                0.0
-            }
-        }
-        Kind::Where => {
-            let path = text.contains('/')
-                || text.contains("~")
-                || has(&["directory", "folder", "located", "under "]);
-            if path { 0.15 } else { 0.0 }
-        }
-        Kind::Quantity => {
-            let number = text.chars().any(|character| character.is_ascii_digit())
-                || has(&[
-                    "two ",
-                    "three ",
-                    "four ",
-                    "five ",
-                    "six ",
-                    "seven ",
-                    "ten ",
-                    "unlimited",
-                    "no limit",
-                ]);
-            let default = question.mentions(&["default"]) && has(&["default"]);
-            if number && default {
-                0.25
-            } else if number {
-                0.15
-            } else {
-                -0.12
-            }
-        }
-        Kind::Several => {
-            let listed = matches!(kind, BlockKind::Item | BlockKind::Row)
-                || text.ends_with(':')
-                || text.matches(", ").count() >= 2;
-            if listed { 0.12 } else { 0.0 }
-        }
-        Kind::YesNo => {
-            let firm = [
-                "must",
-                "never",
-                " not ",
-                "cannot",
-                "always",
-                "only ",
-                "may ",
-                "can ",
-                "supports",
-                "does n't",
-                "doesn't",
-                "don't",
-                "no longer",
-                "required",
-            ];
-            if has(&firm) { 0.1 } else { 0.0 }
-        }
-        Kind::Plain => 0.0,
-    }
-}
-
-/// "X is …": the asked words stand before the verb.
-fn definition(question: &Question, unit: &Unit, text: &str, kind: BlockKind) -> f64 {
-    let first = unit.words.iter().position(|word| {
-        word.term
-            .is_some_and(|term| question.matched(term).is_some())
-    });
-    let Some(first) = first else { return 0.0 };
-    let strong = |word: &crate::words::Word| {
-        word.term
-            .and_then(|term| question.matched(term))
-            .is_some_and(|(index, _)| question.asked[index].specific > 0.5)
-    };
-    let asked = question
-        .asked
-        .iter()
-        .filter(|asked| asked.specific > 0.5)
-        .count();
-    let verb = unit.words.iter().take(14).position(|word| {
-        matches!(
-            &text[word.start..word.end],
-            "is" | "are"
-                | "means"
-                | "refers"
-                | "describes"
-                | "provides"
-                | "represents"
-                | "lets"
-                | "allows"
-                | "defines"
-                | "holds"
-                | "contains"
-                | "turns"
-                | "does"
-                | "was"
-                | "gives"
-                | "decides"
-        )
-    });
-    if matches!(kind, BlockKind::Item | BlockKind::Row) && first == 0 {
-        let after = &text[unit.words[0].end..];
-        let mark = after.trim_start_matches(['`', '*', ')', '"', '_', ' ']);
-        if mark.starts_with([':', '|', '—', '–', '-']) {
-            return 0.25;
-        }
-    }
-    if let Some(verb) = verb {
-        let before = unit.words[..verb]
-            .iter()
-            .filter(|word| strong(word))
-            .count();
-        if before >= asked.min(2).max(1) && verb <= first + asked + 3 && first <= 2 {
-            return 0.28;
-        }
-        if before > 0 {
-            return 0.1;
-        }
-    }
-    if first <= 1 { 0.06 } else { 0.0 }
-}
-
-fn starts_with_order(text: &str) -> bool {
-    let start = text.trim_start_matches(|character: char| !character.is_alphanumeric());
-    let word = start
-        .split(|character: char| !character.is_alphanumeric())
-        .next()
-        .unwrap_or("");
-    const ORDERS: &[&str] = &[
-        "Add",
-        "Build",
-        "Call",
-        "Change",
-        "Choose",
-        "Clone",
-        "Configure",
-        "Copy",
-        "Create",
-        "Declare",
-        "Define",
-        "Derive",
-        "Download",
-        "Enable",
-        "Ensure",
-        "Execute",
-        "Export",
-        "First",
-        "Implement",
-        "Import",
-        "Include",
-        "Install",
-        "Make",
-        "Open",
-        "Pass",
-        "Place",
-        "Put",
-        "Read",
-        "Replace",
-        "Run",
-        "See",
-        "Select",
-        "Set",
-        "Simply",
-        "Specify",
-        "Start",
-        "Then",
-        "To",
-        "Turn",
-        "Type",
-        "Update",
-        "Use",
-        "Using",
-        "Write",
-        "You",
-        "If",
-        "Just",
-        "Give",
-        "Name",
-        "Point",
-        "Send",
-        "Register",
-        "Annotate",
-        "Wrap",
-    ];
-    ORDERS.contains(&word)
-}
-
-/// Two words in a row with capitals, not at the start of the sentence.
-fn has_name(text: &str) -> bool {
-    let words: Vec<&str> = text.split_whitespace().take(200).collect();
-    let capital = |word: &str| {
-        let mut characters = word.trim_matches(|c: char| !c.is_alphanumeric()).chars();
-        characters.next().is_some_and(char::is_uppercase)
-            && characters.next().is_some_and(char::is_lowercase)
-    };
-    words
-        .windows(2)
-        .skip(1)
-        .any(|pair| capital(pair[0]) && capital(pair[1]))
-        || text.contains(" by ")
 }

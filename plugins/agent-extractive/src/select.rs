@@ -37,14 +37,19 @@ pub fn choose(
         .filter(|unit| scores[*unit].relevance >= needed)
         .collect();
     // Equal scores keep the order of the passages: the same input, the same answer.
-    candidates.sort_by(|a, b| scores[*b].score.total_cmp(&scores[*a].score).then(a.cmp(b)));
+    candidates.sort_by(|a, b| {
+        scores[*b]
+            .overall
+            .total_cmp(&scores[*a].overall)
+            .then(a.cmp(b))
+    });
     candidates.truncate(MOST_CANDIDATES);
     let Some(&top) = candidates.first() else {
         return Vec::new();
     };
-    let floor = scores[top].score * settings.relative_relevance;
+    let floor = scores[top].overall * settings.relative_relevance;
     let relevant = scores[top].relevance * settings.relative_relevance;
-    candidates.retain(|unit| scores[*unit].score >= floor && scores[*unit].relevance >= relevant);
+    candidates.retain(|unit| scores[*unit].overall >= floor && scores[*unit].relevance >= relevant);
     let sets: Vec<Vec<Term>> = candidates.iter().map(|unit| terms(&units[*unit])).collect();
     let total: f64 = weights.iter().sum::<f64>().max(1e-9);
     let mut covered = vec![0.0_f64; weights.len()];
@@ -79,7 +84,7 @@ pub fn choose(
                 .map(|((direct, covered), weight)| (direct - covered).max(0.0) * weight)
                 .sum::<f64>()
                 / total;
-            let value = scores[unit].score + NEW_GROUND * new
+            let value = scores[unit].overall + NEW_GROUND * new
                 - settings.diversity * likeness
                 - SAME_SOURCE * beside as f64;
             if best.is_none_or(|(top, _)| value > top) {

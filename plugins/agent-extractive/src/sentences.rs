@@ -105,8 +105,8 @@ fn skip_inline_code(bytes: &[u8], at: usize) -> usize {
     let from = at + ticks;
     let until = bytes.len().min(from + 300);
     let mut run = 0;
-    for position in from..until {
-        if bytes[position] == b'`' {
+    for (position, byte) in bytes.iter().enumerate().take(until).skip(from) {
+        if *byte == b'`' {
             run += 1;
         } else if run == ticks {
             return position;

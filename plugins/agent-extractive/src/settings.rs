@@ -25,7 +25,7 @@ impl Default for Settings {
             diversity: 0.45,
             max_per_source: 3,
             max_finding_length: 480,
-            attach_code_lines: 12,
+            attach_code_lines: 16,
         }
     }
 }
@@ -63,7 +63,7 @@ pub const SCHEMA: &str = r#"{
     },
     "attach_code_lines": {
       "description": "A code block or list that a chosen sentence leads up to is quoted with it when it has at most this many lines; 0 for never.",
-      "type": "integer", "minimum": 0, "maximum": 100, "default": 12
+      "type": "integer", "minimum": 0, "maximum": 100, "default": 16
     }
   }
 }"#;

@@ -315,7 +315,7 @@ fn hostile_passages_never_panic_and_quotes_are_always_verbatim() {
     };
     for _ in 0..1500 {
         let mut passages = Vec::new();
-        for number in 0..1 + seeded.next(4) {
+        for number in 0..=seeded.next(4) {
             let length = seeded.next(60);
             let text: String = (0..length)
                 .map(|_| PIECES[seeded.next(PIECES.len())])

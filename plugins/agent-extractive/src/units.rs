@@ -6,6 +6,7 @@ use std::ops::Range;
 use bathysphere_sdk::types::Passage;
 
 use crate::blocks::{self, Block, Kind};
+use crate::code::has_blank_line;
 use crate::sentences::{self, Joined};
 use crate::settings::Settings;
 use crate::words::{Term, Vocabulary, Word};
@@ -43,7 +44,7 @@ const SHORT_ITEM: usize = 300;
 /// Larger pieces of code are never an answer by themselves.
 const LARGEST_CODE: usize = 700;
 /// A longer declaration hides the sentence it is meant to explain.
-pub const LONGEST_SIGNATURE: usize = 160;
+const LONGEST_SIGNATURE: usize = 160;
 
 /// Cuts all passages up.
 pub fn collect(
@@ -76,9 +77,9 @@ pub fn collect(
                     continue;
                 }
                 Kind::Code | Kind::Signature | Kind::Entry | Kind::Row => {
-                    vec![0..text.len().min(floor(text, longest * 2))]
+                    whole(floor(text, longest * 2))
                 }
-                Kind::Item if text.len() <= SHORT_ITEM => vec![0..text.len()],
+                Kind::Item if text.len() <= SHORT_ITEM => whole(text.len()),
                 Kind::Item | Kind::Paragraph => sentences::split(text, longest),
             };
             let count = ranges.len();
@@ -110,7 +111,9 @@ pub fn collect(
             .map(|index| {
                 let next = blocks.get(index + 1)?;
                 let declares = matches!(next.kind, Kind::Signature | Kind::Entry);
-                (blocks[index].comment && declares && next.whole.len() <= LONGEST_SIGNATURE)
+                let between = &passage.text[blocks[index].whole.end..next.whole.start];
+                let documents = blocks[index].comment && declares && !has_blank_line(between);
+                (documents && next.whole.len() <= LONGEST_SIGNATURE)
                     .then(|| terms(&joined[index + 1].text, vocabulary))
             })
             .collect();
@@ -127,6 +130,11 @@ pub fn collect(
 
 pub fn is_code(kind: Kind) -> bool {
     matches!(kind, Kind::Code | Kind::Signature)
+}
+
+/// The one range that reaches to `end`.
+fn whole(end: usize) -> Vec<Range<usize>> {
+    std::iter::once(0..end).collect()
 }
 
 fn floor(text: &str, at: usize) -> usize {

@@ -8,7 +8,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 /// Fixed keys: the same input gives the same order of everything, and the
 /// component needs no random numbers from the host.
-pub type Hasher = BuildHasherDefault<DefaultHasher>;
+type Hasher = BuildHasherDefault<DefaultHasher>;
 
 /// A stem's number within one call.
 pub type Term = u32;

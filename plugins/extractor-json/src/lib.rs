@@ -1,16 +1,101 @@
-//! stub
+//! Finds the one JSON value that was asked for in a model's output, and mends it
+//! where it is broken. Linear in the length of the text; never puts anything into
+//! the value that is not in the text.
+//!
+//! `find` chooses among the values in a text; `strict` finds the end of exact
+//! JSON, `tolerant` (with `quotes`) reads broken JSON; `schema` says what fits;
+//! `budget` keeps the work linear.
+
+mod budget;
+mod find;
+mod node;
+mod quotes;
+mod schema;
+mod strict;
+mod tolerant;
+
+pub use find::{Extraction, Failure, extract};
+
+/// There is nothing to set.
+pub const SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "extractor-json",
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {}
+}"#;
+
+#[cfg(test)]
+mod tests;
+
 #[cfg(target_family = "wasm")]
 mod component {
+    use bathysphere_sdk::types::{Error, ErrorKind};
     use bathysphere_sdk::{extractor, meta};
+
+    use crate::Failure;
+
     struct Plugin;
+
     impl meta::Guest for Plugin {
-        fn describe() -> meta::Description { meta::Description { name: "x".into(), version: "1".into(), kind: "extractor".into(), summary: String::new(), settings_schema: "{}".into(), extra: vec![] } }
-        fn validate(_settings: String) -> Result<(), Vec<meta::Problem>> { Ok(()) }
-    }
-    impl extractor::Guest for Plugin {
-        fn extract(_s: String, text: String, _schema: String) -> Result<extractor::Extraction, bathysphere_sdk::types::Error> {
-            Ok(extractor::Extraction { json: text, repaired: false, notes: vec![] })
+        fn describe() -> meta::Description {
+            meta::Description {
+                name: env!("CARGO_PKG_NAME").into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                kind: "extractor".into(),
+                summary: "Finds the JSON value that was asked for in a model's answer, and mends it where it is broken."
+                    .into(),
+                settings_schema: crate::SCHEMA.into(),
+                extra: Vec::new(),
+            }
+        }
+
+        fn validate(_settings: String) -> Result<(), Vec<meta::Problem>> {
+            Ok(())
         }
     }
+
+    impl extractor::Guest for Plugin {
+        fn extract(
+            _settings: String,
+            text: String,
+            schema: String,
+        ) -> Result<extractor::Extraction, Error> {
+            match crate::extract(&text, &schema) {
+                Ok(found) => Ok(extractor::Extraction {
+                    json: found.json,
+                    repaired: found.repaired,
+                    notes: found.notes,
+                }),
+                Err(failure) => Err(error(failure)),
+            }
+        }
+    }
+
+    fn error(failure: Failure) -> Error {
+        let (kind, message, hint) = match failure {
+            Failure::Schema(problem) => (
+                ErrorKind::InvalidInput,
+                format!("the schema is not JSON: {problem}"),
+                None,
+            ),
+            Failure::Nothing => (
+                ErrorKind::NotFound,
+                "there is no JSON in the text".to_owned(),
+                Some("ask for one fenced json block".to_owned()),
+            ),
+            Failure::Unfit(problem) => (
+                ErrorKind::NotFound,
+                format!("no JSON in the text fits the schema: {problem}"),
+                None,
+            ),
+        };
+        Error {
+            kind,
+            message,
+            hint,
+        }
+    }
+
     bathysphere_sdk::export_extractor!(Plugin);
 }

@@ -180,7 +180,7 @@ fn one_source_is_enough_only_when_nothing_is_left_to_ask() {
     let (_, reason, note) = run(
         &Settings::default(),
         question("what is a gate?", "deep_search"),
-        &[one.clone()],
+        std::slice::from_ref(&one),
     );
     assert_eq!(reason, StopReason::GoodEnough);
     assert!(note.unwrap().contains("one source"));

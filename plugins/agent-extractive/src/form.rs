@@ -1,0 +1,243 @@
+//! The form a question asks for: a definition, a number, a reason, an order.
+//! Gives a sentence of that form an advantage over others that speak of the same.
+
+use crate::blocks::Kind as BlockKind;
+use crate::question::{Kind, Question};
+use crate::units::{Cut, Unit};
+
+/// How far the unit has the form that is asked for; below 0 where it lacks what
+/// an answer must have.
+pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: &Cut) -> f64 {
+    let lower = text.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    match question.kind {
+        Kind::Definition => {
+            // The first sentence above a declaration says what is declared.
+            let declared = cut.below[unit.block].iter().flatten().take(3).any(|term| {
+                question.matched(*term).is_some_and(|(index, credit)| {
+                    credit > 0.99 && question.asked[index].specific > 0.5
+                })
+            });
+            let names_a_thing = cut
+                .joined
+                .get(unit.block + 1)
+                .is_some_and(|next| !next.text.contains('('));
+            if declared && names_a_thing && unit.previous.is_none() {
+                0.28
+            } else {
+                definition(question, unit, text, kind)
+            }
+        }
+        Kind::HowTo => {
+            let leads_to_code = unit.last
+                && cut
+                    .blocks
+                    .get(unit.block + 1)
+                    .is_some_and(|next| next.kind == BlockKind::Code);
+            let mut bonus: f64 = 0.0;
+            if starts_with_order(text) {
+                bonus += 0.14;
+            }
+            if text.contains('`') {
+                bonus += 0.05;
+            }
+            if leads_to_code || kind == BlockKind::Code {
+                bonus += 0.1;
+            }
+            if has(&["you can", "to do this", "by using", "use the"]) {
+                bonus += 0.06;
+            }
+            bonus.min(0.25)
+        }
+        Kind::Why => {
+            let reason = [
+                "because",
+                "since ",
+                "so that",
+                "in order to",
+                "due to",
+                "therefore",
+                "to avoid",
+                "otherwise",
+                "reason",
+                "to prevent",
+                "this means",
+                "which means",
+                "would otherwise",
+                "so a ",
+                "so the ",
+            ];
+            if has(&reason) { 0.22 } else { 0.0 }
+        }
+        Kind::When => {
+            let dated = text
+                .split(|c: char| !c.is_ascii_digit())
+                .any(|run| run.len() == 4 && (run.starts_with("19") || run.starts_with("20")));
+            let timed = has(&[
+                "when ", "after", "before", "once ", "until", "during", "at start", "every ",
+            ]);
+            if dated {
+                0.22
+            } else if timed {
+                0.12
+            } else {
+                0.0
+            }
+        }
+        Kind::Who => {
+            if has_name(text) || text.contains('@') {
+                0.15
+            } else {
+                0.0
+            }
+        }
+        Kind::Where => {
+            let path = text.contains('/')
+                || text.contains('~')
+                || has(&["directory", "folder", "located", "under "]);
+            if path { 0.15 } else { 0.0 }
+        }
+        Kind::Quantity => {
+            let number = text.chars().any(|character| character.is_ascii_digit())
+                || has(&[
+                    "two ",
+                    "three ",
+                    "four ",
+                    "five ",
+                    "six ",
+                    "seven ",
+                    "ten ",
+                    "unlimited",
+                    "no limit",
+                ]);
+            let default = question.mentions(&["default"]) && has(&["default"]);
+            if number && default {
+                0.25
+            } else if number {
+                0.15
+            } else {
+                -0.12
+            }
+        }
+        Kind::Several => {
+            let listed = matches!(kind, BlockKind::Item | BlockKind::Row)
+                || text.ends_with(':')
+                || text.matches(", ").count() >= 2;
+            if listed { 0.12 } else { 0.0 }
+        }
+        Kind::YesNo => {
+            let firm = [
+                "must",
+                "never",
+                " not ",
+                "cannot",
+                "always",
+                "only ",
+                "may ",
+                "can ",
+                "supports",
+                "does n't",
+                "doesn't",
+                "don't",
+                "no longer",
+                "required",
+            ];
+            if has(&firm) { 0.1 } else { 0.0 }
+        }
+        Kind::Plain => 0.0,
+    }
+}
+
+/// "X is …": the asked words stand before the verb.
+fn definition(question: &Question, unit: &Unit, text: &str, kind: BlockKind) -> f64 {
+    let first = unit.words.iter().position(|word| {
+        word.term
+            .is_some_and(|term| question.matched(term).is_some())
+    });
+    let Some(first) = first else { return 0.0 };
+    let strong = |word: &crate::words::Word| {
+        word.term
+            .and_then(|term| question.matched(term))
+            .is_some_and(|(index, _)| question.asked[index].specific > 0.5)
+    };
+    let asked = question
+        .asked
+        .iter()
+        .filter(|asked| asked.specific > 0.5)
+        .count();
+    let verb = unit.words.iter().take(14).position(|word| {
+        matches!(
+            &text[word.start..word.end],
+            "is" | "are"
+                | "means"
+                | "refers"
+                | "describes"
+                | "provides"
+                | "represents"
+                | "lets"
+                | "allows"
+                | "defines"
+                | "holds"
+                | "contains"
+                | "turns"
+                | "does"
+                | "was"
+                | "gives"
+                | "decides"
+        )
+    });
+    if matches!(kind, BlockKind::Item | BlockKind::Row) && first == 0 {
+        let after = &text[unit.words[0].end..];
+        let mark = after.trim_start_matches(['`', '*', ')', '"', '_', ' ']);
+        if mark.starts_with([':', '|', '—', '–', '-']) {
+            return 0.25;
+        }
+    }
+    if let Some(verb) = verb {
+        let before = unit.words[..verb]
+            .iter()
+            .filter(|word| strong(word))
+            .count();
+        if before >= asked.clamp(1, 2) && verb <= first + asked + 3 && first <= 2 {
+            return 0.28;
+        }
+        if before > 0 {
+            return 0.1;
+        }
+    }
+    if first <= 1 { 0.06 } else { 0.0 }
+}
+
+fn starts_with_order(text: &str) -> bool {
+    let start = text.trim_start_matches(|character: char| !character.is_alphanumeric());
+    let word = start
+        .split(|character: char| !character.is_alphanumeric())
+        .next()
+        .unwrap_or("");
+    ORDERS.contains(&word)
+}
+
+#[rustfmt::skip]
+const ORDERS: &[&str] = &[
+    "Add", "Build", "Call", "Change", "Choose", "Clone", "Configure", "Copy", "Create", "Declare",
+    "Define", "Derive", "Download", "Enable", "Ensure", "Execute", "Export", "First", "Implement",
+    "Import", "Include", "Install", "Make", "Open", "Pass", "Place", "Put", "Read", "Replace", "Run",
+    "See", "Select", "Set", "Simply", "Specify", "Start", "Then", "To", "Turn", "Type", "Update", "Use",
+    "Using", "Write", "You", "If", "Just", "Give", "Name", "Point", "Send", "Register", "Annotate",
+    "Wrap",
+];
+
+/// Two words in a row with capitals, not at the start of the sentence.
+fn has_name(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().take(200).collect();
+    let capital = |word: &str| {
+        let mut characters = word.trim_matches(|c: char| !c.is_alphanumeric()).chars();
+        characters.next().is_some_and(char::is_uppercase)
+            && characters.next().is_some_and(char::is_lowercase)
+    };
+    words
+        .windows(2)
+        .skip(1)
+        .any(|pair| capital(pair[0]) && capital(pair[1]))
+        || text.contains(" by ")
+}
