@@ -18,4 +18,5 @@
 pub mod config;
 pub mod gates;
 pub mod plugins;
+pub mod store;
 pub mod tasks;

@@ -1,0 +1,3 @@
+//! What Bathysphere keeps on disk.
+
+pub mod documents;
