@@ -15,7 +15,8 @@ mod words;
 mod writer;
 
 pub use file::{Index, Stamps};
-pub use query::{Ranked, search};
+pub use query::{Ranked, search, search_with};
+pub use ranking::Weights;
 pub use writer::Writer;
 
 /// A document as it is put into the index.

@@ -44,7 +44,8 @@ pub fn search(indexes: &[Index], question: &str, limit: usize, per_document: usi
     search_with(&Weights::default(), indexes, question, limit, per_document)
 }
 
-pub(super) fn search_with(
+/// The same with other weights, for measuring what they do.
+pub fn search_with(
     weights: &Weights,
     indexes: &[Index],
     question: &str,
