@@ -21,5 +21,7 @@ pub mod engine;
 pub mod gates;
 pub mod mcp;
 pub mod plugins;
+pub mod report;
+pub mod research;
 pub mod store;
 pub mod tasks;
