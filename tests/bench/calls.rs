@@ -1,19 +1,66 @@
 //! Calling plugins without a process around them: what a fresh instance costs,
 //! and what the sandbox costs a plugin that works hard.
-//!
-//! The measuring is here; what is called is handed in, so that this file knows
-//! neither the plugin host's interface nor the plugins'.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use bathysphere::config::{self, Directories, LoadOptions};
+use bathysphere::gates::secrets::Secrets;
+use bathysphere::plugins::contract::Question;
+use bathysphere::plugins::{Plugins, builtin};
 
 use crate::figures::{at_least, at_most, largest, median, plain, time};
 
 /// What the extractor looks for in `model_outputs`.
-pub const SCHEMA: &str = r#"{"type":"object","properties":{"findings":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"line":{"type":"integer"}},"required":["text","line"]}}},"required":["findings"]}"#;
+const SCHEMA: &str = r#"{"type":"object","properties":{"findings":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"line":{"type":"integer"}},"required":["text","line"]}}},"required":["findings"]}"#;
+
+pub fn run() {
+    let home = tempfile::tempdir().expect("there is room for temporary files");
+    let plugins = plugins(home.path());
+    let runtime = tokio::runtime::Runtime::new().expect("there are threads left");
+    let (deciding, extracting) = runtime.block_on(async {
+        let deciding = plugins.strategy().await.expect("the built-in strategy loads");
+        let extracting = plugins.extractor().await.expect("the built-in extractor loads");
+        (deciding, extracting)
+    });
+    let question = Question {
+        text: "How are spring tides predicted, and who publishes the tables?".to_owned(),
+        ..Question::default()
+    };
+    strategy(|| {
+        let plan = runtime.block_on(deciding.make_plan(&question));
+        std::hint::black_box(plan.expect("the strategy makes a plan"));
+    });
+    extraction(
+        |text| {
+            let found = runtime.block_on(extracting.extract(text, SCHEMA));
+            std::hint::black_box(found.expect("the extractor finds the object"));
+        },
+        |text| {
+            let found = extractor_json::extract(text, SCHEMA);
+            std::hint::black_box(found.ok().expect("the extractor finds the object"));
+        },
+    );
+}
+
+/// The built-in plugins under the default configuration.
+fn plugins(home: &std::path::Path) -> Plugins {
+    let directories = Directories::beneath(home);
+    let loaded = config::load(&LoadOptions {
+        config_file: None,
+        docs: Vec::new(),
+        working_directory: home.to_owned(),
+        directories: &directories,
+        environment: &|_| None,
+        builtins: &builtin::names(),
+    });
+    let config = loaded.expect("the defaults are sound").config;
+    Plugins::new(Arc::new(config), Arc::new(Secrets::default()), directories.cache)
+}
 
 /// `make_plan` of the built-in strategy, each call on an instance of its own.
-pub fn strategy(mut call: impl FnMut()) {
+fn strategy(mut call: impl FnMut()) {
     let times = measure(1000, &mut call);
     at_most(
         "a strategy's call on a fresh instance",
@@ -25,7 +72,7 @@ pub fn strategy(mut call: impl FnMut()) {
 }
 
 /// The built-in extractor on the same texts, in the sandbox and compiled natively.
-pub fn extraction(mut sandboxed: impl FnMut(&str), mut native: impl FnMut(&str)) {
+fn extraction(mut sandboxed: impl FnMut(&str), mut native: impl FnMut(&str)) {
     for text in model_outputs() {
         let inside = median(&measure(200, &mut || sandboxed(&text)));
         let outside = median(&measure(200, &mut || native(&text)));

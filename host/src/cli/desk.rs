@@ -84,6 +84,19 @@ pub struct PluginSummary {
 }
 
 impl PluginSummary {
+    /// Sound, but given nothing to reach: a backend for documents without any.
+    pub fn is_unready(&self) -> bool {
+        self.problem.as_ref().is_some_and(|problem| problem.code == ErrorReport::NOT_GRANTED)
+    }
+
+    pub fn status(&self) -> &'static str {
+        match &self.problem {
+            None => "ok",
+            Some(_) if self.is_unready() => "unready",
+            Some(_) => "broken",
+        }
+    }
+
     /// As plugins.toml says it.
     pub fn origin(&self) -> String {
         match &self.source {

@@ -33,6 +33,7 @@ use arguments::{Arguments, Command, PluginCommand};
 use desk::{Desk, Setup};
 use terminal::{Stop, Terminal};
 
+use crate::gates;
 use crate::tasks::ErrorReport;
 
 /// Does what the command line says. `open` makes the desk that the flags ask for;
@@ -66,16 +67,28 @@ pub fn run(
             return ExitCode::FAILURE;
         }
     };
-    let code = runtime.block_on(carry_out(
-        arguments,
-        open,
-        &mut terminal,
-        &mut std::io::stdin(),
-    ));
+    let code = runtime.block_on(async {
+        let _heard = hear_file_size_limit();
+        carry_out(arguments, open, &mut terminal, &mut std::io::stdin()).await
+    });
     // A thread that still waits for stdin must not hold the process back.
     runtime.shutdown_background();
+    // Nothing that a plugin started outlives us.
+    gates::process::end_all();
     ExitCode::from(code)
 }
+
+/// Passing a limit on file size ends a process that does not listen for the
+/// signal. To one that does it is an error of the write, and the database tells it
+/// as a full disk.
+#[cfg(unix)]
+fn hear_file_size_limit() -> Option<tokio::signal::unix::Signal> {
+    use tokio::signal::unix::{SignalKind, signal};
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).ok()
+}
+
+#[cfg(not(unix))]
+fn hear_file_size_limit() {}
 
 /// Carries a command out to its exit code. With `--json` stdout holds JSON
 /// whatever happens, and stderr the words.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::desk::{Desk, PluginSummary};
 use super::table::{Cell, fitting, table};
-use super::terminal::{CYAN, GREEN, Look, RED, Stop, Terminal};
+use super::terminal::{CYAN, GREEN, Look, RED, Stop, Terminal, YELLOW};
 use crate::config::resolved::HostGrant;
 use crate::config::{Grants, PluginSource};
 use crate::report::words::one_line;
@@ -79,7 +79,7 @@ fn as_json(plugin: &PluginSummary) -> serde_json::Value {
         "sha256": plugin.sha256,
         "grants": grants_in_words(&plugin.grants),
         "used_by": plugin.used_by,
-        "status": if plugin.problem.is_some() { "broken" } else { "ok" },
+        "status": plugin.status(),
         "error": plugin.problem,
     })
 }
@@ -90,7 +90,8 @@ fn as_text(plugins: &[PluginSummary], look: Look) -> String {
         "NAME" => Cell::styled(&plugin.name, CYAN),
         "KIND" => Cell::new(plugin.kind.clone().unwrap_or_else(unknown)),
         "VERSION" => Cell::new(plugin.version.clone().unwrap_or_else(unknown)),
-        "STATUS" if plugin.problem.is_some() => Cell::styled("broken", RED),
+        "STATUS" if plugin.is_unready() => Cell::styled(plugin.status(), YELLOW),
+        "STATUS" if plugin.problem.is_some() => Cell::styled(plugin.status(), RED),
         "STATUS" => Cell::styled("ok", GREEN),
         "SHA256" => Cell::new(
             plugin

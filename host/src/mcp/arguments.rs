@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::plugins::contract::{Question, Scope};
-use crate::tasks::{ErrorReport, TaskRequest};
+use crate::tasks::{ErrorReport, RESULTS, TaskRequest};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +40,7 @@ impl Search {
         within("max_results", self.max_results, 100)?;
         let mut question = Question { text: self.query, ..Question::default() };
         if let Some(results) = self.max_results {
-            question.extra.push(("results".to_owned(), results.to_string()));
+            question.extra.push((RESULTS.to_owned(), results.to_string()));
         }
         Ok(TaskRequest { tool: "search".to_owned(), question })
     }

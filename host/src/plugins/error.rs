@@ -67,11 +67,18 @@ pub struct LoadError {
     pub plugin: String,
     pub message: String,
     pub hint: Option<String>,
+    /// Nothing is wrong with it; it only lacks something to reach.
+    pub lacks_grant: bool,
 }
 
 impl LoadError {
     pub fn new(plugin: &str, message: impl Into<String>) -> Self {
-        Self { plugin: plugin.to_owned(), message: message.into(), hint: None }
+        Self { plugin: plugin.to_owned(), message: message.into(), hint: None, lacks_grant: false }
+    }
+
+    pub fn lacking_grant(mut self) -> Self {
+        self.lacks_grant = true;
+        self
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -55,6 +55,7 @@ fn check_import(plugin: &str, kind: Kind, grants: &Grants, import: &str) -> Resu
                 plugin,
                 format!("it imports {interface} to reach {reach}, and is granted none"),
             )
+            .lacking_grant()
             .with_hint(if interface == "documents" {
                 format!(
                     "name the documents with --docs DIR, or `{key} = [{example}]` in [plugins.{plugin}.grants]"

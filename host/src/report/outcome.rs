@@ -67,6 +67,11 @@ pub struct ErrorReport {
     pub hint: Option<String>,
 }
 
+impl ErrorReport {
+    /// The code of a plugin that is sound, but was given nothing to reach.
+    pub const NOT_GRANTED: &str = "NOT_GRANTED";
+}
+
 impl From<&CallError> for ErrorReport {
     fn from(error: &CallError) -> Self {
         let code = match error {
@@ -81,6 +86,7 @@ impl From<&CallError> for ErrorReport {
             },
             CallError::Limit { .. } => "PLUGIN_LIMIT",
             CallError::Crashed { .. } => "PLUGIN_CRASHED",
+            CallError::Load(error) if error.lacks_grant => ErrorReport::NOT_GRANTED,
             CallError::Load(_) => "PLUGIN_NOT_LOADED",
         };
         Self { code: code.to_owned(), message: error.to_string(), hint: error.hint() }

@@ -25,6 +25,9 @@ use gather::Gatherer;
 /// A bound on rounds that no strategy can lift.
 const MOST_ROUNDS: u32 = 50;
 
+/// The name in a question's `extra` for how many hits the asker wants to see.
+pub const RESULTS: &str = "results";
+
 /// What a run needs.
 pub struct Run<'a> {
     pub plugins: &'a Plugins,
@@ -87,6 +90,9 @@ pub async fn run(run: &Run<'_>, question: &Question, progress: &mut Progress) ->
     let strategy = run.plugins.strategy().await?;
     let mut plan = strategy.make_plan(question).await?;
     plan.rounds = plan.rounds.min(question.max_rounds.unwrap_or(MOST_ROUNDS)).min(MOST_ROUNDS);
+    if let Some(results) = wanted_results(question) {
+        plan.results = results;
+    }
     run.recorder.save_plan(&plan).await;
     (run.events)(Event::Planned { plan: plan.clone() });
     progress.plan = Some(plan.clone());
@@ -123,6 +129,12 @@ pub async fn run(run: &Run<'_>, question: &Question, progress: &mut Progress) ->
         (run.events)(Event::RoundEnded { round: Box::new(round.clone()), of: plan.rounds });
         progress.rounds.push(round);
     }
+}
+
+/// How many hits the asker wants to see, where they said so.
+fn wanted_results(question: &Question) -> Option<u32> {
+    let (_, wanted) = question.extra.iter().find(|(name, _)| name == RESULTS)?;
+    wanted.parse().ok()
 }
 
 /// Does what the strategy wants. An error of a backend becomes the round's own;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-pub use crate::research::{Event, EventSink};
+pub use crate::research::{Event, EventSink, RESULTS};
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
 pub use question::LONGEST_QUESTION;
 pub use request::{TaskRequest, TaskSummary};

@@ -136,7 +136,7 @@ fn summary(message: &str) -> String {
 /// Whether a plugin would work as it is granted, and who needs it.
 fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
     let in_use = !plugin.used_by.is_empty();
-    let unfit = if in_use {
+    let unfit = if in_use && !plugin.is_unready() {
         State::Broken
     } else {
         State::Unready
