@@ -7,7 +7,10 @@ pub fn without_repeats<T>(matches: Vec<T>, text: impl Fn(&T) -> &str) -> Vec<T> 
     let mut seen: HashSet<String> = HashSet::new();
     let mut kept = Vec::with_capacity(matches.len());
     for found in matches {
-        let plain = text(&found).split_whitespace().collect::<Vec<_>>().join(" ");
+        let plain = text(&found)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         if seen.insert(plain) {
             kept.push(found);
         }
