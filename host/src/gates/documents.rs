@@ -327,12 +327,11 @@ impl DocumentsGate {
 
     fn open(&self, root: u32) -> Result<(Arc<Tree>, Index, &Pass), GateError> {
         let pass = self.pass(root)?;
-        let tree = match pass.tree.get() {
-            Some(tree) => Arc::clone(tree),
-            None => {
-                let tree = Arc::new(Tree::open(self.grant(root)?)?);
-                Arc::clone(pass.tree.get_or_init(|| tree))
-            }
+        let tree = if let Some(tree) = pass.tree.get() {
+            Arc::clone(tree)
+        } else {
+            let tree = Arc::new(Tree::open(self.grant(root)?)?);
+            Arc::clone(pass.tree.get_or_init(|| tree))
         };
         Ok((tree, self.index(root)?, pass))
     }
@@ -398,12 +397,13 @@ fn unknown(root: u32, roots: usize) -> GateError {
 }
 
 fn index_error(error: IndexError) -> GateError {
-    let hint = match &error {
+    let message = error.to_string();
+    let hint = match error {
         IndexError::Damaged { .. } => "ask again: the index is rebuilt from the documents",
         error if error.is_full() => "make room on the disk that holds the cache directory",
         _ => {
             "check that the cache directory can be written; the index in it may be deleted at any time"
         }
     };
-    GateError::new(GateErrorKind::Unavailable, error.to_string()).with_hint(hint)
+    GateError::new(GateErrorKind::Unavailable, message).with_hint(hint)
 }

@@ -6,7 +6,7 @@ use crate::ignore::{Rules, is_ignored};
 use crate::kind::{self, Kind};
 use crate::settings::{Filter, Settings};
 use crate::source::{Document, Documents, Root};
-use crate::split::split;
+use crate::split::{Split, split};
 
 /// Text put into the index at once: enough to make a call worth it, little
 /// enough to hold in memory.
@@ -204,26 +204,19 @@ fn read(
                 continue;
             }
         };
-        let document = match decode(&content) {
-            Some(text) => {
-                let found = split(kind, &text, path);
-                Document {
-                    root: root.id,
-                    path: path.clone(),
-                    title: found.title,
-                    passages: found.passages,
-                }
-            }
-            None => {
-                skipped.binary.add(|| format!("{}{path}", root.prefix));
-                // Remembered, so that it is not read again until it changes.
-                Document {
-                    root: root.id,
-                    path: path.clone(),
-                    title: String::new(),
-                    passages: Vec::new(),
-                }
-            }
+        let found = if let Some(text) = decode(&content) {
+            split(kind, &text, path)
+        } else {
+            skipped.binary.add(|| format!("{}{path}", root.prefix));
+            // Remembered without a passage, so that it is not read again until
+            // it changes.
+            Split::default()
+        };
+        let document = Document {
+            root: root.id,
+            path: path.clone(),
+            title: found.title,
+            passages: found.passages,
         };
         update.updated += 1;
         bytes += content.len();

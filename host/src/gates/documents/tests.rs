@@ -304,7 +304,7 @@ async fn an_unreadable_file_does_not_hide_the_others() {
     let place = place();
     let closed = place.docs.join("closed.md");
     std::fs::write(&closed, "x").unwrap();
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     let top = place.gate.list_directory(0, String::new()).await.unwrap();
     assert_eq!(names(&top), ["a.md", "closed.md", "sub"]);
     // Whoever runs as root may read everything.

@@ -174,9 +174,8 @@ pub(super) fn unopened(grant: &DirectoryGrant, error: &std::io::Error) -> GateEr
 /// each file by one name.
 pub(super) fn check(path: &str) -> Result<(), GateError> {
     let plain = |part: &str| {
-        !matches!(part, "" | "." | "..")
-            && !part.contains('\0')
-            && !(cfg!(windows) && part.contains(['\\', ':']))
+        let foreign = cfg!(windows) && part.contains(['\\', ':']);
+        !matches!(part, "" | "." | "..") && !part.contains('\0') && !foreign
     };
     if path.split('/').all(plain) {
         return Ok(());

@@ -44,7 +44,7 @@ const SCHEMA: &str = "
         title, path, heading, body,
         content = '', contentless_delete = 1, tokenize = 'ascii'
     );
-    INSERT INTO words (words, rank) VALUES ('hashsize', 8000000);
+    INSERT INTO words (words, rank) VALUES ('hashsize', 4000000);
     CREATE VIRTUAL TABLE places USING fts5vocab (words, instance);
 ";
 
@@ -75,12 +75,9 @@ impl Index {
         hash.update(root.as_os_str().as_encoded_bytes());
         hash.update([0]);
         hash.update(plugin.as_bytes());
-        let name: String = hash
-            .finalize()
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash.finalize()[..16]);
+        let name = format!("{:032x}", u128::from_be_bytes(first));
         Self {
             inner: Arc::new(Inner {
                 path: directory.join(format!("{name}.sqlite3")),

@@ -215,8 +215,8 @@ fn write(
     result
 }
 
-fn begin(connection: &Connection, pending: &usize) -> Result<(), rusqlite::Error> {
-    if *pending == 0 {
+fn begin(connection: &Connection, pending: usize) -> Result<(), rusqlite::Error> {
+    if pending == 0 {
         connection.execute_batch("BEGIN IMMEDIATE")
     } else {
         Ok(())
@@ -236,7 +236,7 @@ fn put(
     documents: &[Levelled],
     pending: &mut usize,
 ) -> Result<(), rusqlite::Error> {
-    begin(connection, pending)?;
+    begin(connection, *pending)?;
     *pending += 1;
     let mut next: i64 = connection
         .prepare_cached("SELECT value FROM meta WHERE key = 'next'")?
@@ -369,7 +369,7 @@ fn retain(
         }
     }
     if !gone.is_empty() {
-        begin(connection, pending)?;
+        begin(connection, *pending)?;
         *pending += 1;
         for &(id, head, passages) in &gone {
             remove(connection, id, head, passages)?;

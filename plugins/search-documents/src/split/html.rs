@@ -283,7 +283,6 @@ fn tag_length(rest: &str) -> usize {
     for (place, byte) in rest.bytes().enumerate().skip(1) {
         match (quote, byte) {
             (Some(mark), _) if mark == byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') if after_equals => quote = Some(byte),
             (None, b'>') => return place + 1,
             _ => {}
@@ -320,15 +319,12 @@ fn decode(text: &str) -> String {
         out.push_str(&rest[..place]);
         rest = &rest[place..];
         let end = rest.bytes().take(12).position(|byte| byte == b';');
-        match end.and_then(|end| reference(&rest[1..end])) {
-            Some(character) => {
-                out.push(character);
-                rest = &rest[end.unwrap_or(0) + 1..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
+        if let Some((end, character)) = end.and_then(|end| Some((end, reference(&rest[1..end])?))) {
+            out.push(character);
+            rest = &rest[end + 1..];
+        } else {
+            out.push('&');
+            rest = &rest[1..];
         }
     }
     out.push_str(rest);

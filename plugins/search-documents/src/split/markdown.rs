@@ -142,7 +142,10 @@ impl<'a> Reader<'a> {
                 return title;
             }
             if let Some(value) = line.text.strip_prefix("title:") {
-                title = value.trim().trim_matches(['"', '\'']).to_owned();
+                value
+                    .trim()
+                    .trim_matches(['"', '\''])
+                    .clone_into(&mut title);
             } else {
                 let start = line.text.as_ptr() as usize - text.as_ptr() as usize;
                 if !line.is_blank() {
