@@ -71,13 +71,21 @@ impl search::Guest for Plugin {
         if roots.is_empty() {
             return Err(no_directory());
         }
-        let found = documents::query(
-            &query.text,
-            query.results.max(1),
-            settings.passages_per_document,
-        )?;
-        let mut found = hits::without_repeats(found, |found| &found.text);
-        found.truncate(query.results.max(1) as usize);
+        let results = query.results.max(1);
+        let found = documents::query(&query.text, results, settings.passages_per_document)?
+            .into_iter()
+            .map(|found| hits::Found {
+                root: found.root,
+                path: found.path,
+                title: found.title,
+                heading: found.heading,
+                start_line: found.start_line,
+                end_line: found.end_line,
+                text: found.text,
+                score: found.score,
+            })
+            .collect();
+        let found = hits::arrange(found, results as usize);
         let hits = found
             .into_iter()
             .map(|found| {
