@@ -36,17 +36,17 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            saturation: 1.2,
+            saturation: 1.1,
             document_length: 0.75,
             passage_length: 0.5,
-            title: 2.0,
-            heading: 0.4,
+            title: 2.5,
+            heading: 0.5,
             path: 0.1,
             passage: 0.3,
             pair: 0.2,
             near: 0.1,
-            whole: 0.7,
-            repeated: 0.6,
+            whole: 0.4,
+            repeated: 0.8,
         }
     }
 }
