@@ -98,7 +98,12 @@ struct Pass {
 impl DocumentsGate {
     /// Opens nothing yet. The indexes lie in `index_directory`; `digest` is the
     /// plugin's own, for another version may split documents otherwise.
-    pub fn new(directories: &[DirectoryGrant], index_directory: PathBuf, plugin: &str, digest: &str) -> Self {
+    pub fn new(
+        directories: &[DirectoryGrant],
+        index_directory: PathBuf,
+        plugin: &str,
+        digest: &str,
+    ) -> Self {
         let grants = Grants {
             directories: directories.to_vec(),
             index_directory,
@@ -106,20 +111,40 @@ impl DocumentsGate {
             digest: digest.to_owned(),
             indexes: directories.iter().map(|_| OnceLock::new()).collect(),
         };
-        let session = Session { passes: directories.iter().map(|_| Pass::default()).collect() };
-        Self { grants: Arc::new(grants), session: Arc::new(session) }
+        let session = Session {
+            passes: directories.iter().map(|_| Pass::default()).collect(),
+        };
+        Self {
+            grants: Arc::new(grants),
+            session: Arc::new(session),
+        }
     }
 
     /// The same directories and indexes, for another call of the plugin. A pass
     /// that the call leaves unfinished ends when the session is dropped.
     pub fn session(&self) -> Self {
-        let session = Session { passes: self.session.passes.iter().map(|_| Pass::default()).collect() };
-        Self { grants: Arc::clone(&self.grants), session: Arc::new(session) }
+        let session = Session {
+            passes: self
+                .session
+                .passes
+                .iter()
+                .map(|_| Pass::default())
+                .collect(),
+        };
+        Self {
+            grants: Arc::clone(&self.grants),
+            session: Arc::new(session),
+        }
     }
 
     pub fn roots(&self) -> Vec<Root> {
         let directories = self.grants.directories.iter().enumerate();
-        directories.map(|(number, grant)| Root { id: number as u32, prefix: grant.prefix.clone() }).collect()
+        directories
+            .map(|(number, grant)| Root {
+                id: number as u32,
+                prefix: grant.prefix.clone(),
+            })
+            .collect()
     }
 
     /// What is in a directory (`""` for the root itself), by name.
@@ -142,7 +167,11 @@ impl DocumentsGate {
             };
             let mut seen = lock(&pass.seen);
             let mut entries = Vec::with_capacity(listed.len());
-            let mut full = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let mut full = if path.is_empty() {
+                String::new()
+            } else {
+                format!("{path}/")
+            };
             let start = full.len();
             for file in listed {
                 full.truncate(start);
@@ -151,7 +180,12 @@ impl DocumentsGate {
                 if file.kind == EntryKind::File && !indexed {
                     seen.insert(full.clone(), file.stamp);
                 }
-                entries.push(Entry { name: file.name, kind: file.kind, size: file.stamp.size, indexed });
+                entries.push(Entry {
+                    name: file.name,
+                    kind: file.kind,
+                    size: file.stamp.size,
+                    indexed,
+                });
             }
             Ok(entries)
         })
@@ -160,7 +194,12 @@ impl DocumentsGate {
 
     /// A file's bytes; an error of kind `other("too-large")` when there are more
     /// than `max_bytes`.
-    pub async fn read(&self, root: u32, path: String, max_bytes: u64) -> Result<Vec<u8>, GateError> {
+    pub async fn read(
+        &self,
+        root: u32,
+        path: String,
+        max_bytes: u64,
+    ) -> Result<Vec<u8>, GateError> {
         let gate = self.clone();
         blocking(move || {
             let (tree, _, pass) = gate.open(root)?;
@@ -175,13 +214,16 @@ impl DocumentsGate {
     /// its path. Returns once there is room for them; they are written while the
     /// plugin goes on.
     pub async fn put(&self, documents: Vec<Document>) -> Result<(), GateError> {
-        let mut by_root: Vec<Vec<store::Document>> = self.session.passes.iter().map(|_| Vec::new()).collect();
+        let mut by_root: Vec<Vec<store::Document>> =
+            self.session.passes.iter().map(|_| Vec::new()).collect();
         for document in documents {
             let pass = self.pass(document.root)?;
             tree::check(&document.path)?;
             // A file that was neither listed nor read is looked at again the
             // next time.
-            let stamp = lock(&pass.seen).remove(&document.path).unwrap_or(Stamp::unsettled(0));
+            let stamp = lock(&pass.seen)
+                .remove(&document.path)
+                .unwrap_or(Stamp::unsettled(0));
             by_root[document.root as usize].push(store::Document {
                 path: document.path,
                 title: document.title,
@@ -225,25 +267,35 @@ impl DocumentsGate {
         self.writer(root).await?;
         let pass = self.pass(root)?;
         let Some(writer) = pass.writer.lock().await.take() else {
-            return Err(GateError::refused("the pass over this root was ended twice at the same time"));
+            return Err(GateError::refused(
+                "the pass over this root was ended twice at the same time",
+            ));
         };
         *lock(&pass.stamps) = None;
         match Arc::try_unwrap(writer) {
             Ok(writer) => writer.retain(paths).await.map_err(index_error),
-            Err(_) => Err(GateError::refused("the pass over this root was ended while documents were being put")),
+            Err(_) => Err(GateError::refused(
+                "the pass over this root was ended while documents were being put",
+            )),
         }
     }
 
     /// The passages that fit best, over all roots, best first: at most `limit`
     /// documents, and `per_document` passages of each.
-    pub async fn query(&self, text: String, limit: u32, per_document: u32) -> Result<Vec<Match>, GateError> {
+    pub async fn query(
+        &self,
+        text: String,
+        limit: u32,
+        per_document: u32,
+    ) -> Result<Vec<Match>, GateError> {
         let gate = self.clone();
         blocking(move || {
             let mut indexes = Vec::new();
             for number in 0..gate.grants.directories.len() {
                 indexes.push(gate.index(number as u32)?);
             }
-            let ranked = store::search(&indexes, &text, limit as usize, per_document as usize).map_err(index_error)?;
+            let ranked = store::search(&indexes, &text, limit as usize, per_document as usize)
+                .map_err(index_error)?;
             let matches = ranked.into_iter().map(|found| Match {
                 root: found.index as u32,
                 path: found.path,
@@ -260,22 +312,26 @@ impl DocumentsGate {
     }
 
     fn pass(&self, root: u32) -> Result<&Pass, GateError> {
-        self.session.passes.get(root as usize).ok_or_else(|| unknown(root, self.session.passes.len()))
+        self.session
+            .passes
+            .get(root as usize)
+            .ok_or_else(|| unknown(root, self.session.passes.len()))
     }
 
     fn grant(&self, root: u32) -> Result<&DirectoryGrant, GateError> {
         let directories = &self.grants.directories;
-        directories.get(root as usize).ok_or_else(|| unknown(root, directories.len()))
+        directories
+            .get(root as usize)
+            .ok_or_else(|| unknown(root, directories.len()))
     }
 
     fn open(&self, root: u32) -> Result<(Arc<Tree>, Index, &Pass), GateError> {
         let pass = self.pass(root)?;
-        let tree = match pass.tree.get() {
-            Some(tree) => Arc::clone(tree),
-            None => {
-                let tree = Arc::new(Tree::open(self.grant(root)?)?);
-                Arc::clone(pass.tree.get_or_init(|| tree))
-            }
+        let tree = if let Some(tree) = pass.tree.get() {
+            Arc::clone(tree)
+        } else {
+            let tree = Arc::new(Tree::open(self.grant(root)?)?);
+            Arc::clone(pass.tree.get_or_init(|| tree))
         };
         Ok((tree, self.index(root)?, pass))
     }
@@ -286,9 +342,17 @@ impl DocumentsGate {
         if let Some(index) = known.get() {
             return Ok(index.clone());
         }
-        let canonical = std::fs::canonicalize(&grant.path).map_err(|error| tree::unopened(grant, &error))?;
-        let Grants { index_directory, plugin, digest, .. } = &*self.grants;
-        Ok(known.get_or_init(|| Index::new(index_directory, &canonical, plugin, digest)).clone())
+        let canonical =
+            std::fs::canonicalize(&grant.path).map_err(|error| tree::unopened(grant, &error))?;
+        let Grants {
+            index_directory,
+            plugin,
+            digest,
+            ..
+        } = &*self.grants;
+        Ok(known
+            .get_or_init(|| Index::new(index_directory, &canonical, plugin, digest))
+            .clone())
     }
 
     /// The pass's writer; the first one waits for the root's lock.
@@ -299,7 +363,8 @@ impl DocumentsGate {
             return Ok(Arc::clone(writer));
         }
         let gate = self.clone();
-        let writer = blocking(move || Writer::start(&gate.index(root)?).map_err(index_error)).await?;
+        let writer =
+            blocking(move || Writer::start(&gate.index(root)?).map_err(index_error)).await?;
         // Whoever held the lock may have indexed what this pass is about to.
         *lock(&pass.stamps) = None;
         Ok(Arc::clone(current.insert(Arc::new(writer))))
@@ -314,10 +379,15 @@ fn stamps_of(index: &Index) -> Result<Stamps, GateError> {
     index.stamps().map_err(index_error)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, GateError> + Send + 'static) -> Result<T, GateError> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, GateError> + Send + 'static,
+) -> Result<T, GateError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(GateError::other("internal", format!("reading documents failed: {error}"))),
+        Err(error) => Err(GateError::other(
+            "internal",
+            format!("reading documents failed: {error}"),
+        )),
     }
 }
 
@@ -327,10 +397,13 @@ fn unknown(root: u32, roots: usize) -> GateError {
 }
 
 fn index_error(error: IndexError) -> GateError {
-    let hint = match &error {
+    let message = error.to_string();
+    let hint = match error {
         IndexError::Damaged { .. } => "ask again: the index is rebuilt from the documents",
         error if error.is_full() => "make room on the disk that holds the cache directory",
-        _ => "check that the cache directory can be written; the index in it may be deleted at any time",
+        _ => {
+            "check that the cache directory can be written; the index in it may be deleted at any time"
+        }
     };
-    GateError::new(GateErrorKind::Unavailable, error.to_string()).with_hint(hint)
+    GateError::new(GateErrorKind::Unavailable, message).with_hint(hint)
 }

@@ -29,11 +29,23 @@ impl meta::Guest for Plugin {
             Ok(settings) => settings
                 .problems()
                 .into_iter()
-                .map(|problem| meta::Problem { path: problem.path, message: problem.message, hint: Some(problem.hint) })
+                .map(|problem| meta::Problem {
+                    path: problem.path,
+                    message: problem.message,
+                    hint: Some(problem.hint),
+                })
                 .collect(),
-            Err(error) => vec![meta::Problem { path: String::new(), message: error.message, hint: error.hint }],
+            Err(error) => vec![meta::Problem {
+                path: String::new(),
+                message: error.message,
+                hint: error.hint,
+            }],
         };
-        if problems.is_empty() { Ok(()) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(problems)
+        }
     }
 }
 
@@ -45,7 +57,12 @@ impl search::Guest for Plugin {
         }
         let host = Host::default();
         let update = update::update(&host, &settings).map_err(|message| host.error(message))?;
-        Ok(Preparation { items: update.items, updated: update.updated, removed: update.removed, notes: update.notes })
+        Ok(Preparation {
+            items: update.items,
+            updated: update.updated,
+            removed: update.removed,
+            notes: update.notes,
+        })
     }
 
     fn search(settings: String, query: Query) -> Result<Results, Error> {
@@ -54,13 +71,28 @@ impl search::Guest for Plugin {
         if roots.is_empty() {
             return Err(no_directory());
         }
-        let found = documents::query(&query.text, query.results.max(1), settings.passages_per_document)?;
-        let mut found = hits::without_repeats(found, |found| &found.text);
-        found.truncate(query.results.max(1) as usize);
+        let results = query.results.max(1);
+        let found = documents::query(&query.text, results, settings.passages_per_document)?
+            .into_iter()
+            .map(|found| hits::Found {
+                root: found.root,
+                path: found.path,
+                title: found.title,
+                heading: found.heading,
+                start_line: found.start_line,
+                end_line: found.end_line,
+                text: found.text,
+                score: found.score,
+            })
+            .collect();
+        let found = hits::arrange(found, results as usize);
         let hits = found
             .into_iter()
             .map(|found| {
-                let prefix = roots.iter().find(|root| root.id == found.root).map_or("", |root| &root.prefix);
+                let prefix = roots
+                    .iter()
+                    .find(|root| root.id == found.root)
+                    .map_or("", |root| &root.prefix);
                 let location = Location {
                     start_line: found.start_line,
                     end_line: found.end_line,
@@ -73,10 +105,24 @@ impl search::Guest for Plugin {
                     published: None,
                     extra: Vec::new(),
                 };
-                Hit { passage: Passage { source, text: found.text, score: found.score }, complete: true }
+                Hit {
+                    passage: Passage {
+                        source,
+                        text: found.text,
+                        score: found.score,
+                    },
+                    complete: true,
+                }
             })
             .collect();
-        let usage = Usage { input_tokens: 0, output_tokens: 0, searches: 1, pages: 0, cost_usd: None, extra: Vec::new() };
+        let usage = Usage {
+            input_tokens: 0,
+            output_tokens: 0,
+            searches: 1,
+            pages: 0,
+            cost_usd: None,
+            extra: Vec::new(),
+        };
         Ok(Results { hits, usage })
     }
 }
@@ -105,14 +151,24 @@ impl Host {
     fn error(&self, message: String) -> Error {
         match self.last.take() {
             Some(error) if error.message == message => error,
-            _ => Error { kind: ErrorKind::Unavailable, message, hint: None },
+            _ => Error {
+                kind: ErrorKind::Unavailable,
+                message,
+                hint: None,
+            },
         }
     }
 }
 
 impl source::Documents for Host {
     fn roots(&self) -> Vec<source::Root> {
-        documents::roots().into_iter().map(|root| source::Root { id: root.id, prefix: root.prefix }).collect()
+        documents::roots()
+            .into_iter()
+            .map(|root| source::Root {
+                id: root.id,
+                prefix: root.prefix,
+            })
+            .collect()
     }
 
     fn list(&self, root: u32, path: &str) -> Result<Vec<source::Entry>, String> {

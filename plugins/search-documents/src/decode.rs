@@ -29,12 +29,17 @@ pub fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
 
 fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    char::decode_utf16(units)
+        .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 /// Few control characters, and not mainly bytes beyond ASCII.
 fn is_mostly_text(start: &[u8]) -> bool {
-    let control = start.iter().filter(|byte| **byte < 32 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b)).count();
+    let control = start
+        .iter()
+        .filter(|byte| **byte < 32 && !matches!(**byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b))
+        .count();
     let beyond = start.iter().filter(|byte| **byte >= 128).count();
     control * 50 <= start.len() && beyond * 3 <= start.len()
 }
@@ -45,10 +50,18 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     let mut right = 0_usize;
     let mut wrong = 0_usize;
     for chunk in bytes.utf8_chunks() {
-        right += chunk.valid().chars().filter(|character| !character.is_ascii()).count();
+        right += chunk
+            .valid()
+            .chars()
+            .filter(|character| !character.is_ascii())
+            .count();
         wrong += chunk.invalid().len();
     }
-    if wrong > right { Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()) } else { String::from_utf8_lossy(bytes) }
+    if wrong > right {
+        Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect())
+    } else {
+        String::from_utf8_lossy(bytes)
+    }
 }
 
 #[cfg(test)]
@@ -61,14 +74,23 @@ mod tests {
         assert_eq!(decode(b"\xff\xfea\0b\0").unwrap(), "ab");
         assert_eq!(decode(b"\xfe\xff\0a\0b").unwrap(), "ab");
         assert_eq!(decode(b"caf\xe9 au lait").unwrap(), "café au lait");
-        assert_eq!(decode("naïve é ü \u{fffd}".as_bytes()).unwrap(), "naïve é ü \u{fffd}");
-        assert_eq!(decode(b"a na\xc3\xafve caf\xc3\xa9 and more \xff").unwrap(), "a naïve café and more \u{fffd}");
+        assert_eq!(
+            decode("naïve é ü \u{fffd}".as_bytes()).unwrap(),
+            "naïve é ü \u{fffd}"
+        );
+        assert_eq!(
+            decode(b"a na\xc3\xafve caf\xc3\xa9 and more \xff").unwrap(),
+            "a naïve café and more \u{fffd}"
+        );
     }
 
     #[test]
     fn binary_files_are_none() {
         assert_eq!(decode(b"PK\x03\x04\0\0"), None);
-        assert_eq!(decode(&[0x89, 0xff, 0xd8, 0x90, 0x91, 0x80, 0x01, 0x02]), None);
+        assert_eq!(
+            decode(&[0x89, 0xff, 0xd8, 0x90, 0x91, 0x80, 0x01, 0x02]),
+            None
+        );
         let mut late = vec![b'a'; LOOKED_AT];
         late.push(0);
         assert!(decode(&late).is_some());

@@ -20,7 +20,9 @@ impl Glob {
             return Self::Exactly(pattern.to_owned());
         }
         match pattern.strip_prefix('*') {
-            Some(ending) if !wild(ending) && !ending.contains('/') => Self::EndsWith(ending.to_owned()),
+            Some(ending) if !wild(ending) && !ending.contains('/') => {
+                Self::EndsWith(ending.to_owned())
+            }
             _ => Self::General(pattern.as_bytes().to_vec()),
         }
     }
@@ -28,7 +30,9 @@ impl Glob {
     pub fn matches(&self, text: &str) -> bool {
         match self {
             Self::Exactly(exact) => text == exact,
-            Self::EndsWith(ending) => text.ends_with(ending.as_str()) && !text[..text.len() - ending.len()].contains('/'),
+            Self::EndsWith(ending) => {
+                text.ends_with(ending.as_str()) && !text[..text.len() - ending.len()].contains('/')
+            }
             Self::General(pattern) => general(pattern, text.as_bytes()),
         }
     }
@@ -131,7 +135,9 @@ fn class(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
             next += 1;
             low = *pattern.get(next)?;
         }
-        if pattern.get(next + 1) == Some(&b'-') && pattern.get(next + 2).is_some_and(|high| *high != b']') {
+        if pattern.get(next + 1) == Some(&b'-')
+            && pattern.get(next + 2).is_some_and(|high| *high != b']')
+        {
             found |= (low..=pattern[next + 2]).contains(&byte);
             next += 3;
         } else {

@@ -81,11 +81,20 @@ impl Settings {
         for (name, patterns) in [("include", &self.include), ("exclude", &self.exclude)] {
             for (number, pattern) in patterns.iter().enumerate() {
                 let problem = if pattern.starts_with('!') {
-                    Some(("a pattern cannot be negated here", "put what is to be read under `include` and what is not under `exclude`"))
+                    Some((
+                        "a pattern cannot be negated here",
+                        "put what is to be read under `include` and what is not under `exclude`",
+                    ))
                 } else if pattern.contains("..") || pattern.contains('\\') {
-                    Some(("a pattern is a path below the directory", "write it with `/`, and without `..`"))
+                    Some((
+                        "a pattern is a path below the directory",
+                        "write it with `/`, and without `..`",
+                    ))
                 } else if pattern.matches('[').count() > pattern.matches(']').count() {
-                    Some(("the pattern has a `[` without a `]`", "close the set of characters, as in `[0-9]*.md`"))
+                    Some((
+                        "the pattern has a `[` without a `]`",
+                        "close the set of characters, as in `[0-9]*.md`",
+                    ))
                 } else {
                     None
                 };
@@ -99,7 +108,9 @@ impl Settings {
             }
         }
         for (number, extension) in self.extensions.iter().enumerate() {
-            if extension.contains(['/', '*', ' ']) || extension.trim_start_matches('.').contains('.') {
+            if extension.contains(['/', '*', ' '])
+                || extension.trim_start_matches('.').contains('.')
+            {
                 problems.push(Problem {
                     path: format!("/extensions/{number}"),
                     message: format!("{extension:?} is not a file name extension"),
@@ -111,8 +122,16 @@ impl Settings {
     }
 
     pub fn filter(&self) -> Filter {
-        let compile = |patterns: &[String]| patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
-        Filter { include: compile(&self.include), exclude: compile(&self.exclude) }
+        let compile = |patterns: &[String]| {
+            patterns
+                .iter()
+                .map(|pattern| Pattern::new(pattern))
+                .collect()
+        };
+        Filter {
+            include: compile(&self.include),
+            exclude: compile(&self.exclude),
+        }
     }
 }
 
@@ -133,11 +152,18 @@ struct Pattern {
 impl Pattern {
     fn new(pattern: &str) -> Self {
         let pattern = pattern.trim_end_matches('/');
-        Self { glob: Glob::new(pattern.trim_start_matches('/')), by_name: !pattern.contains('/') }
+        Self {
+            glob: Glob::new(pattern.trim_start_matches('/')),
+            by_name: !pattern.contains('/'),
+        }
     }
 
     fn matches(&self, path: &str) -> bool {
-        self.glob.matches(if self.by_name { path.rsplit('/').next().unwrap_or(path) } else { path })
+        self.glob.matches(if self.by_name {
+            path.rsplit('/').next().unwrap_or(path)
+        } else {
+            path
+        })
     }
 }
 
@@ -159,11 +185,17 @@ mod tests {
     fn the_schema_says_what_the_defaults_are() {
         let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let properties = schema["properties"].as_object().unwrap();
-        let defaults: serde_json::Map<_, _> =
-            properties.iter().map(|(name, property)| (name.clone(), property["default"].clone())).collect();
+        let defaults: serde_json::Map<_, _> = properties
+            .iter()
+            .map(|(name, property)| (name.clone(), property["default"].clone()))
+            .collect();
         let read: Settings = serde_json::from_value(defaults.into()).unwrap();
         assert_eq!(read, Settings::default());
-        assert!(properties.values().all(|property| property["description"].is_string()));
+        assert!(
+            properties
+                .values()
+                .all(|property| property["description"].is_string())
+        );
     }
 
     #[test]
@@ -174,15 +206,30 @@ mod tests {
             extensions: vec!["*.csv".into(), ".csv".into()],
             ..Settings::default()
         };
-        let paths: Vec<_> = settings.problems().into_iter().map(|problem| problem.path).collect();
-        assert_eq!(paths, ["/include/1", "/exclude/0", "/exclude/1", "/extensions/0"]);
+        let paths: Vec<_> = settings
+            .problems()
+            .into_iter()
+            .map(|problem| problem.path)
+            .collect();
+        assert_eq!(
+            paths,
+            ["/include/1", "/exclude/0", "/exclude/1", "/extensions/0"]
+        );
     }
 
     #[test]
     fn patterns_choose_files() {
-        let settings = Settings { include: vec!["docs/**".into(), "*.rs".into()], exclude: vec!["old/".into()], ..Settings::default() };
+        let settings = Settings {
+            include: vec!["docs/**".into(), "*.rs".into()],
+            exclude: vec!["old/".into()],
+            ..Settings::default()
+        };
         let filter = settings.filter();
-        assert!(filter.includes("docs/a/b.md") && filter.includes("src/a.rs") && !filter.includes("a.md"));
+        assert!(
+            filter.includes("docs/a/b.md")
+                && filter.includes("src/a.rs")
+                && !filter.includes("a.md")
+        );
         assert!(filter.excludes("x/old") && !filter.excludes("x/older"));
     }
 }

@@ -6,7 +6,7 @@ use crate::ignore::{Rules, is_ignored};
 use crate::kind::{self, Kind};
 use crate::settings::{Filter, Settings};
 use crate::source::{Document, Documents, Root};
-use crate::split::split;
+use crate::split::{Split, split};
 
 /// Text put into the index at once: enough to make a call worth it, little
 /// enough to hold in memory.
@@ -69,7 +69,15 @@ pub fn update(documents: &impl Documents, settings: &Settings) -> Result<Update,
         walk.directory(&mut Vec::new(), "", 0)?;
         let Walk { kept, changed, .. } = walk;
         update.items += kept.len() as u64;
-        read(documents, settings, &root, &kept, &changed, &mut skipped, &mut update)?;
+        read(
+            documents,
+            settings,
+            &root,
+            &kept,
+            &changed,
+            &mut skipped,
+            &mut update,
+        )?;
         update.removed += u64::from(documents.retain(root.id, &kept)?);
     }
     update.notes = skipped.notes(settings);
@@ -89,7 +97,12 @@ struct Walk<'a, D> {
 }
 
 impl<D: Documents> Walk<'_, D> {
-    fn directory(&mut self, stack: &mut Vec<Rules>, path: &str, depth: usize) -> Result<(), String> {
+    fn directory(
+        &mut self,
+        stack: &mut Vec<Rules>,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), String> {
         let entries = match self.documents.list(self.root.id, path) {
             Ok(entries) => entries,
             // Without the root there is nothing; without one of its directories
@@ -100,14 +113,24 @@ impl<D: Documents> Walk<'_, D> {
                 return Ok(());
             }
         };
-        let base = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let base = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
         let mut rules = Rules::new(&base);
         if self.settings.gitignore {
             let has = |name: &str| entries.iter().any(|entry| entry.name == name);
-            let files = [(".git", ".git/info/exclude"), (".gitignore", ".gitignore"), (".ignore", ".ignore")];
+            let files = [
+                (".git", ".git/info/exclude"),
+                (".gitignore", ".gitignore"),
+                (".ignore", ".ignore"),
+            ];
             for (sign, file) in files {
                 if has(sign)
-                    && let Ok(bytes) = self.documents.read(self.root.id, &format!("{base}{file}"), IGNORE_BYTES)
+                    && let Ok(bytes) =
+                        self.documents
+                            .read(self.root.id, &format!("{base}{file}"), IGNORE_BYTES)
                 {
                     rules.add(&String::from_utf8_lossy(&bytes));
                 }
@@ -118,22 +141,34 @@ impl<D: Documents> Walk<'_, D> {
             stack.push(rules);
         }
         for entry in entries {
-            if entry.name == ".git" || (entry.name.starts_with('.') && !self.settings.hidden) || entry.name == "node_modules" {
+            if entry.name == ".git"
+                || (entry.name.starts_with('.') && !self.settings.hidden)
+                || entry.name == "node_modules"
+            {
                 continue;
             }
             let full = format!("{base}{}", entry.name);
             if entry.is_directory {
-                if !(is_ignored(stack, &full, true) || self.filter.excludes(&full)) && depth < DEEPEST {
+                if !(is_ignored(stack, &full, true) || self.filter.excludes(&full))
+                    && depth < DEEPEST
+                {
                     self.directory(stack, &full, depth + 1)?;
                 }
                 continue;
             }
-            let Some(kind) = kind::of(&entry.name, &self.settings.extensions) else { continue };
-            if is_ignored(stack, &full, false) || self.filter.excludes(&full) || !self.filter.includes(&full) {
+            let Some(kind) = kind::of(&entry.name, &self.settings.extensions) else {
+                continue;
+            };
+            if is_ignored(stack, &full, false)
+                || self.filter.excludes(&full)
+                || !self.filter.includes(&full)
+            {
                 continue;
             }
             if entry.size > self.settings.max_file_kb * 1024 {
-                self.skipped.large.add(|| format!("{}{full}", self.root.prefix));
+                self.skipped
+                    .large
+                    .add(|| format!("{}{full}", self.root.prefix));
                 continue;
             }
             if !entry.indexed {
@@ -169,16 +204,19 @@ fn read(
                 continue;
             }
         };
-        let document = match decode(&content) {
-            Some(text) => {
-                let found = split(kind, &text, path);
-                Document { root: root.id, path: path.clone(), title: found.title, passages: found.passages }
-            }
-            None => {
-                skipped.binary.add(|| format!("{}{path}", root.prefix));
-                // Remembered, so that it is not read again until it changes.
-                Document { root: root.id, path: path.clone(), title: String::new(), passages: Vec::new() }
-            }
+        let found = if let Some(text) = decode(&content) {
+            split(kind, &text, path)
+        } else {
+            skipped.binary.add(|| format!("{}{path}", root.prefix));
+            // Remembered without a passage, so that it is not read again until
+            // it changes.
+            Split::default()
+        };
+        let document = Document {
+            root: root.id,
+            path: path.clone(),
+            title: found.title,
+            passages: found.passages,
         };
         update.updated += 1;
         bytes += content.len();
@@ -204,13 +242,27 @@ impl Skipped {
             match sample.count {
                 0 => {}
                 1 => notes.push(format!("passed over {one}: {first}")),
-                count => notes.push(format!("passed over {count} {many}, the first being {first}")),
+                count => notes.push(format!(
+                    "passed over {count} {many}, the first being {first}"
+                )),
             }
         };
         let size = settings.max_file_kb;
-        note(&self.unreadable, "what could not be read", "files or directories that could not be read");
-        note(&self.large, &format!("a file of more than {size} kB"), &format!("files of more than {size} kB"));
-        note(&self.binary, "a file that is not text", "files that are not text");
+        note(
+            &self.unreadable,
+            "what could not be read",
+            "files or directories that could not be read",
+        );
+        note(
+            &self.large,
+            &format!("a file of more than {size} kB"),
+            &format!("files of more than {size} kB"),
+        );
+        note(
+            &self.binary,
+            "a file that is not text",
+            "files that are not text",
+        );
         notes
     }
 }

@@ -35,9 +35,12 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn open(grant: &DirectoryGrant) -> Result<Self, GateError> {
-        let directory =
-            Dir::open_ambient_dir(&grant.path, ambient_authority()).map_err(|error| unopened(grant, &error))?;
-        Ok(Self { directory, prefix: grant.prefix.clone() })
+        let directory = Dir::open_ambient_dir(&grant.path, ambient_authority())
+            .map_err(|error| unopened(grant, &error))?;
+        Ok(Self {
+            directory,
+            prefix: grant.prefix.clone(),
+        })
     }
 
     /// What is in a directory, by name. Left out: names that are not UTF-8, what
@@ -45,28 +48,50 @@ impl Tree {
     /// to directories, which would be walked twice or for ever.
     pub(super) fn list(&self, path: &str) -> Result<Vec<Listed>, GateError> {
         check_directory(path)?;
-        let directory = if path.is_empty() { self.directory.try_clone() } else { self.directory.open_dir(path) };
+        let directory = if path.is_empty() {
+            self.directory.try_clone()
+        } else {
+            self.directory.open_dir(path)
+        };
         let directory = directory.map_err(|error| self.failed("listed", path, &error))?;
-        let entries = directory.entries().map_err(|error| self.failed("listed", path, &error))?;
+        let entries = directory
+            .entries()
+            .map_err(|error| self.failed("listed", path, &error))?;
         let mut listed = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| self.failed("listed", path, &error))?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Ok(kind) = entry.file_type() else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
             let linked = kind.is_symlink();
             if !(linked || kind.is_file() || kind.is_dir()) {
                 continue;
             }
             if kind.is_dir() {
-                listed.push(Listed { name, kind: EntryKind::Directory, stamp: Stamp::default() });
+                listed.push(Listed {
+                    name,
+                    kind: EntryKind::Directory,
+                    stamp: Stamp::default(),
+                });
                 continue;
             }
             // From the root, so that a link may lead anywhere below it.
-            let metadata = if linked { self.directory.metadata(Path::new(path).join(&name)) } else { entry.metadata() };
+            let metadata = if linked {
+                self.directory.metadata(Path::new(path).join(&name))
+            } else {
+                entry.metadata()
+            };
             // A file that went away meanwhile, or a link that leads out.
             let Ok(metadata) = metadata else { continue };
             if metadata.is_file() {
-                listed.push(Listed { name, kind: EntryKind::File, stamp: stamp(&metadata) });
+                listed.push(Listed {
+                    name,
+                    kind: EntryKind::File,
+                    stamp: stamp(&metadata),
+                });
             }
         }
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -88,10 +113,16 @@ impl Tree {
         let file = self.directory.open_with(path, &options).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
-            return Err(GateError::refused(format!("{}{path} is not a file", self.prefix)));
+            return Err(GateError::refused(format!(
+                "{}{path} is not a file",
+                self.prefix
+            )));
         }
         let too_large = || {
-            let message = format!("{}{path} has more than the {max_bytes} bytes asked for", self.prefix);
+            let message = format!(
+                "{}{path} has more than the {max_bytes} bytes asked for",
+                self.prefix
+            );
             GateError::other("too-large", message)
         };
         if metadata.len() > max_bytes {
@@ -99,7 +130,9 @@ impl Tree {
         }
         let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
         // A file may grow while it is read.
-        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        file.take(max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
         if bytes.len() as u64 > max_bytes {
             return Err(too_large());
         }
@@ -112,7 +145,9 @@ impl Tree {
         let kind = match error.kind() {
             std::io::ErrorKind::NotFound => GateErrorKind::NotFound,
             std::io::ErrorKind::PermissionDenied => GateErrorKind::Refused,
-            std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory => GateErrorKind::InvalidInput,
+            std::io::ErrorKind::NotADirectory | std::io::ErrorKind::IsADirectory => {
+                GateErrorKind::InvalidInput
+            }
             _ => GateErrorKind::Unavailable,
         };
         GateError::new(kind, format!("{shown} cannot be {what}: {error}"))
@@ -125,15 +160,22 @@ pub(super) fn unopened(grant: &DirectoryGrant, error: &std::io::Error) -> GateEr
         std::io::ErrorKind::PermissionDenied => GateErrorKind::Refused,
         _ => GateErrorKind::Unavailable,
     };
-    GateError::new(kind, format!("the granted directory {} cannot be opened: {error}", grant.path.display()))
-        .with_hint("check the directories granted in plugins.toml and those named with --docs")
+    GateError::new(
+        kind,
+        format!(
+            "the granted directory {} cannot be opened: {error}",
+            grant.path.display()
+        ),
+    )
+    .with_hint("check the directories granted in plugins.toml and those named with --docs")
 }
 
 /// A path names a file below the root, in one way only, so that the index knows
 /// each file by one name.
 pub(super) fn check(path: &str) -> Result<(), GateError> {
     let plain = |part: &str| {
-        !matches!(part, "" | "." | "..") && !part.contains('\0') && !(cfg!(windows) && part.contains(['\\', ':']))
+        let foreign = cfg!(windows) && part.contains(['\\', ':']);
+        !matches!(part, "" | "." | "..") && !part.contains('\0') && !foreign
     };
     if path.split('/').all(plain) {
         return Ok(());
@@ -147,11 +189,17 @@ fn check_directory(path: &str) -> Result<(), GateError> {
 }
 
 fn stamp(metadata: &Metadata) -> Stamp {
-    let modified = metadata.modified().ok().map_or(0, |time| nanoseconds(time.into_std()));
+    let modified = metadata
+        .modified()
+        .ok()
+        .map_or(0, |time| nanoseconds(time.into_std()));
     #[cfg(unix)]
     let changed = {
         use cap_std::fs::MetadataExt;
-        metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
+        metadata
+            .ctime()
+            .saturating_mul(1_000_000_000)
+            .saturating_add(metadata.ctime_nsec())
     };
     #[cfg(not(unix))]
     let changed = 0;
@@ -159,12 +207,18 @@ fn stamp(metadata: &Metadata) -> Stamp {
     if now.saturating_sub(modified.max(changed)).abs() < SETTLED_NANOSECONDS {
         return Stamp::unsettled(metadata.len());
     }
-    Stamp { size: metadata.len(), modified, changed }
+    Stamp {
+        size: metadata.len(),
+        modified,
+        changed,
+    }
 }
 
 fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, i64::wrapping_neg),
+        Err(before) => {
+            i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, i64::wrapping_neg)
+        }
     }
 }

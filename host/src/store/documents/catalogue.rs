@@ -37,7 +37,10 @@ pub(super) struct Entry {
 impl Catalogue {
     /// The catalogue of the index as it is now: the one given, if nothing has
     /// changed since.
-    pub(super) fn current(connection: &Connection, known: Option<Arc<Self>>) -> Result<Arc<Self>, rusqlite::Error> {
+    pub(super) fn current(
+        connection: &Connection,
+        known: Option<Arc<Self>>,
+    ) -> Result<Arc<Self>, rusqlite::Error> {
         let generation: i64 = connection
             .prepare_cached("SELECT value FROM meta WHERE key = 'generation'")?
             .query_row([], |row| row.get(0))?;
@@ -48,15 +51,29 @@ impl Catalogue {
     }
 
     fn load(connection: &Connection, generation: i64) -> Result<Self, rusqlite::Error> {
-        let mut catalogue = Self { generation, ..Self::default() };
+        let mut catalogue = Self {
+            generation,
+            ..Self::default()
+        };
         let mut statement = connection.prepare_cached(
             "SELECT id, path, size, modified, changed, head, passages, length FROM documents ORDER BY id",
         )?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let stamp = Stamp { size: row.get::<_, i64>(2)? as u64, modified: row.get(3)?, changed: row.get(4)? };
-            catalogue.stamps.insert(hash(row.get_ref(1)?.as_str()?), stamp);
-            let entry = Entry { id: row.get(0)?, head: row.get(5)?, passages: row.get(6)?, length: row.get(7)? };
+            let stamp = Stamp {
+                size: row.get::<_, i64>(2)? as u64,
+                modified: row.get(3)?,
+                changed: row.get(4)?,
+            };
+            catalogue
+                .stamps
+                .insert(hash(row.get_ref(1)?.as_str()?), stamp);
+            let entry = Entry {
+                id: row.get(0)?,
+                head: row.get(5)?,
+                passages: row.get(6)?,
+                length: row.get(7)?,
+            };
             catalogue.length += u64::from(entry.length);
             catalogue.passages += u64::from(entry.passages);
             catalogue.documents.push(entry);

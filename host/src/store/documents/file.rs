@@ -44,7 +44,7 @@ const SCHEMA: &str = "
         title, path, heading, body,
         content = '', contentless_delete = 1, tokenize = 'ascii'
     );
-    INSERT INTO words (words, rank) VALUES ('hashsize', 8000000);
+    INSERT INTO words (words, rank) VALUES ('hashsize', 4000000);
     CREATE VIRTUAL TABLE places USING fts5vocab (words, instance);
 ";
 
@@ -75,7 +75,9 @@ impl Index {
         hash.update(root.as_os_str().as_encoded_bytes());
         hash.update([0]);
         hash.update(plugin.as_bytes());
-        let name: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash.finalize()[..16]);
+        let name = format!("{:032x}", u128::from_be_bytes(first));
         Self {
             inner: Arc::new(Inner {
                 path: directory.join(format!("{name}.sqlite3")),
@@ -93,11 +95,19 @@ impl Index {
     /// process, and keeps others out until the file is dropped.
     pub fn lock(&self) -> Result<File, IndexError> {
         let path = self.inner.path.with_extension("lock");
-        let failed = |source| IndexError::File { path: path.display().to_string(), source };
+        let failed = |source| IndexError::File {
+            path: path.display().to_string(),
+            source,
+        };
         if let Some(directory) = path.parent() {
             create_private_directory(directory).map_err(failed)?;
         }
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }
@@ -128,10 +138,14 @@ impl Index {
     }
 
     fn fits(&self, connection: &Connection) -> bool {
-        let version: Result<i64, _> = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+        let version: Result<i64, _> =
+            connection.query_row("PRAGMA user_version", [], |row| row.get(0));
         let digest: Result<String, _> =
-            connection.query_row("SELECT value FROM meta WHERE key = 'digest'", [], |row| row.get(0));
-        version.is_ok_and(|version| version == SCHEMA_VERSION) && digest.is_ok_and(|digest| digest == self.inner.digest)
+            connection.query_row("SELECT value FROM meta WHERE key = 'digest'", [], |row| {
+                row.get(0)
+            });
+        version.is_ok_and(|version| version == SCHEMA_VERSION)
+            && digest.is_ok_and(|digest| digest == self.inner.digest)
     }
 
     /// Makes an empty index. The caller holds the lock.
@@ -141,8 +155,11 @@ impl Index {
                 // Another process was faster.
                 return Ok(connection);
             }
-            let version: Result<i64, _> = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
-            if version.is_ok_and(|version| version == SCHEMA_VERSION) && self.clear(&connection).is_ok() {
+            let version: Result<i64, _> =
+                connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+            if version.is_ok_and(|version| version == SCHEMA_VERSION)
+                && self.clear(&connection).is_ok()
+            {
                 return Ok(connection);
             }
         }
@@ -170,7 +187,10 @@ impl Index {
              INSERT INTO words (words) VALUES ('delete-all');
              UPDATE meta SET value = value + 1 WHERE key = 'generation';",
         )?;
-        connection.execute("UPDATE meta SET value = ?1 WHERE key = 'digest'", [&self.inner.digest])?;
+        connection.execute(
+            "UPDATE meta SET value = ?1 WHERE key = 'digest'",
+            [&self.inner.digest],
+        )?;
         connection.execute_batch("COMMIT")
     }
 
@@ -187,11 +207,19 @@ impl Index {
         &self,
         work: impl FnOnce(&Connection, &Arc<Catalogue>) -> Result<T, rusqlite::Error>,
     ) -> Result<T, IndexError> {
-        let mut reader = self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self
+            .inner
+            .reader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if reader.connection.is_none() {
             reader.connection = Some(self.connect(false)?);
         }
-        let Reader { connection: Some(connection), catalogue } = &mut *reader else {
+        let Reader {
+            connection: Some(connection),
+            catalogue,
+        } = &mut *reader
+        else {
             return Err(self.database(rusqlite::Error::InvalidQuery));
         };
         // One transaction, so that the catalogue and the words belong together.
@@ -208,25 +236,39 @@ impl Index {
 
     /// What an error means for the index: a damaged file is removed.
     pub(super) fn failure(&self, source: rusqlite::Error) -> IndexError {
-        let damaged = matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase));
+        let damaged = matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        );
         if damaged {
             self.remove();
-            return IndexError::Damaged { path: self.inner.path.display().to_string() };
+            return IndexError::Damaged {
+                path: self.inner.path.display().to_string(),
+            };
         }
         self.database(source)
     }
 
     fn database(&self, source: rusqlite::Error) -> IndexError {
-        IndexError::Database { path: self.inner.path.display().to_string(), source }
+        IndexError::Database {
+            path: self.inner.path.display().to_string(),
+            source,
+        }
     }
 
     pub(super) fn ended(&self) -> IndexError {
-        IndexError::Ended { path: self.inner.path.display().to_string() }
+        IndexError::Ended {
+            path: self.inner.path.display().to_string(),
+        }
     }
 
     /// What the index knows of every file.
     pub fn stamps(&self) -> Result<Stamps, IndexError> {
-        self.read(|_, catalogue| Ok(Stamps { catalogue: Arc::clone(catalogue) }))
+        self.read(|_, catalogue| {
+            Ok(Stamps {
+                catalogue: Arc::clone(catalogue),
+            })
+        })
     }
 }
 
@@ -262,7 +304,10 @@ fn restrict(path: &Path) {
         use std::os::unix::fs::PermissionsExt;
         for ending in ["sqlite3", "sqlite3-wal", "sqlite3-shm"] {
             // The directory is private already; this is the second lock.
-            let _ = fs::set_permissions(path.with_extension(ending), fs::Permissions::from_mode(0o600));
+            let _ = fs::set_permissions(
+                path.with_extension(ending),
+                fs::Permissions::from_mode(0o600),
+            );
         }
     }
     #[cfg(not(unix))]

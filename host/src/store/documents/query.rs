@@ -2,7 +2,7 @@
 //! words stand, ranks documents by that, and then looks closely at the best.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
@@ -11,18 +11,25 @@ use super::ranking::{Counts, Weights};
 use super::words::{QuestionWord, Role, Words};
 use super::{Index, IndexError};
 
-/// Places read for one question, in all: what a tenth of a second allows for.
+/// Places read for one question, in all: what a twentieth of a second allows for.
 /// Words too common to be read within it are counted only in the documents that
 /// the others lead to.
-const PLACES: usize = 500_000;
+const PLACES: usize = 250_000;
 
-/// Documents that are looked at closely, and passages of each.
+/// Documents that are looked at closely, at least and at most, and passages of
+/// each.
 const CLOSELY: usize = 100;
+const MOST_CLOSELY: usize = 1000;
 const PASSAGES_CLOSELY: usize = 4;
 
 /// A question longer than this is cut; the rest would hardly change its subject.
 const QUESTION_BYTES: usize = 32_000;
 const QUESTION_WORDS: usize = 400;
+
+const PLACES_OF_A_WORD: &str = "SELECT doc, col FROM places WHERE term = ?1";
+
+/// Kept from one question to the next, for the stems it remembers.
+static WORDS: Mutex<Option<Words>> = Mutex::new(None);
 
 /// A passage that fits the question.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +47,12 @@ pub struct Ranked {
 
 /// The best `limit` documents over all indexes, best first, with up to
 /// `per_document` passages of each.
-pub fn search(indexes: &[Index], question: &str, limit: usize, per_document: usize) -> Result<Vec<Ranked>, IndexError> {
+pub fn search(
+    indexes: &[Index],
+    question: &str,
+    limit: usize,
+    per_document: usize,
+) -> Result<Vec<Ranked>, IndexError> {
     search_with(&Weights::default(), indexes, question, limit, per_document)
 }
 
@@ -56,8 +68,29 @@ pub fn search_with(
     while !question.is_char_boundary(end) {
         end -= 1;
     }
-    let mut levels = Words::default();
-    let mut words = levels.question(&question[..end]);
+    let kept = WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut levels = kept.unwrap_or_default();
+    let found = search_in(
+        weights,
+        &mut levels,
+        indexes,
+        &question[..end],
+        limit,
+        per_document,
+    );
+    *WORDS.lock().unwrap_or_else(PoisonError::into_inner) = Some(levels);
+    found
+}
+
+fn search_in(
+    weights: &Weights,
+    levels: &mut Words,
+    indexes: &[Index],
+    question: &str,
+    limit: usize,
+    per_document: usize,
+) -> Result<Vec<Ranked>, IndexError> {
+    let mut words = levels.question(question);
     for word in words.iter_mut().skip(QUESTION_WORDS) {
         word.count = 0;
     }
@@ -68,14 +101,20 @@ pub fn search_with(
     for index in indexes {
         found.push(index.read(|connection, catalogue| Found::read(connection, catalogue, &words))?);
     }
-    let survey = Survey::new(weights, &words, &found);
+    let survey = Survey::new(weights, &words, &found, limit.clamp(CLOSELY, MOST_CLOSELY));
     let mut ranked = Vec::new();
     for (number, index) in indexes.iter().enumerate() {
-        let best: Vec<&Candidate> = survey.candidates.iter().filter(|candidate| candidate.index == number).collect();
+        let best: Vec<&Candidate> = survey
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.index == number)
+            .collect();
         if best.is_empty() {
             continue;
         }
-        let close = index.read(|connection, _| look_closely(weights, &mut levels, &words, &survey, connection, &best))?;
+        let close = index.read(|connection, _| {
+            look_closely(weights, levels, &words, &survey, connection, &best)
+        })?;
         ranked.extend(close.into_iter().map(|document| (number, document)));
     }
     ranked.sort_by(|one, other| other.1.score.total_cmp(&one.1.score));
@@ -122,49 +161,74 @@ struct Found {
 impl Found {
     /// Reads a first part for every word, then the rest of those that are rare
     /// enough, rarest first.
-    fn read(connection: &Connection, catalogue: &Arc<Catalogue>, words: &[QuestionWord]) -> Result<Self, rusqlite::Error> {
-        let wanted: Vec<usize> = (0..words.len()).filter(|&number| words[number].count > 0).collect();
+    fn read(
+        connection: &Connection,
+        catalogue: &Arc<Catalogue>,
+        words: &[QuestionWord],
+    ) -> Result<Self, rusqlite::Error> {
+        let wanted: Vec<usize> = (0..words.len())
+            .filter(|&number| words[number].count > 0)
+            .collect();
         let mut places: Vec<Places> = words.iter().map(|_| Places::default()).collect();
         let first_part = (PLACES / 2 / wanted.len().max(1)).max(1000);
-        let last_row = catalogue.documents.last().map_or(1, |entry| entry.head + i64::from(entry.passages));
+        let last_row = catalogue
+            .documents
+            .last()
+            .map_or(1, |entry| entry.head + i64::from(entry.passages));
         let first_row = catalogue.documents.first().map_or(0, |entry| entry.head);
         let mut spent = 0;
         let mut unfinished = Vec::new();
         for number in wanted {
-            let mut statement = connection.prepare("SELECT doc, col FROM places WHERE term = ?1")?;
+            let mut statement = connection.prepare_cached(PLACES_OF_A_WORD)?;
             statement.raw_bind_parameter(1, &words[number].word)?;
-            let mut rows = statement.raw_query();
-            let read = take(&mut rows, &mut places[number], first_part)?;
+            let read = take(&mut statement.raw_query(), &mut places[number], first_part)?;
             spent += read;
             let place = &mut places[number];
             place.rows_in_all = place.rows.len() as f32;
             if !place.complete {
-                let reached = place.rows.last().map_or(1, |row| row.0 - first_row + 1).max(1);
+                let reached = place
+                    .rows
+                    .last()
+                    .map_or(1, |row| row.0 - first_row + 1)
+                    .max(1);
                 let guess = (last_row - first_row + 1) as f64 / reached as f64;
                 place.rows_in_all = (place.rows.len() as f64 * guess) as f32;
                 unfinished.push((number, (read as f64 * guess) as usize));
             }
         }
         unfinished.sort_by_key(|&(_, size)| size);
+        let mut any = places
+            .iter()
+            .any(|place| place.complete && !place.rows.is_empty());
         for (number, size) in unfinished {
-            if spent + size > PLACES {
-                places[number].rows.clear();
-                continue;
-            }
             let place = &mut places[number];
             place.rows.clear();
-            let mut statement = connection.prepare_cached("SELECT doc, col FROM places WHERE term = ?1")?;
+            if spent + size > PLACES && any {
+                continue;
+            }
+            let mut statement = connection.prepare_cached(PLACES_OF_A_WORD)?;
             statement.raw_bind_parameter(1, &words[number].word)?;
-            let mut rows = statement.raw_query();
-            spent += take(&mut rows, place, PLACES * 2)?;
-            place.rows_in_all = place.rows.len() as f32;
+            spent += take(&mut statement.raw_query(), place, PLACES * 2)?;
+            if place.complete {
+                place.rows_in_all = place.rows.len() as f32;
+            }
+            // When every word is very common, a part of the rarest has to do.
+            place.complete = true;
+            any = true;
         }
-        Ok(Self { catalogue: Arc::clone(catalogue), places })
+        Ok(Self {
+            catalogue: Arc::clone(catalogue),
+            places,
+        })
     }
 }
 
 /// Reads up to `most` places; tells how many.
-fn take(rows: &mut rusqlite::Rows<'_>, places: &mut Places, most: usize) -> Result<usize, rusqlite::Error> {
+fn take(
+    rows: &mut rusqlite::Rows<'_>,
+    places: &mut Places,
+    most: usize,
+) -> Result<usize, rusqlite::Error> {
     let mut read = 0;
     while read < most {
         let Some(row) = rows.next()? else {
@@ -176,7 +240,9 @@ fn take(rows: &mut rusqlite::Rows<'_>, places: &mut Places, most: usize) -> Resu
         if places.rows.last().is_none_or(|last| last.0 != id) {
             places.rows.push((id, Counts::default()));
         }
-        let Some((_, counts)) = places.rows.last_mut() else { continue };
+        let Some((_, counts)) = places.rows.last_mut() else {
+            continue;
+        };
         let count = match row.get_ref(1)?.as_bytes()?.first() {
             Some(b't') => &mut counts.title,
             Some(b'p') => &mut counts.path,
@@ -213,37 +279,86 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(weights: &Weights, words: &[QuestionWord], found: &[Found]) -> Self {
-        let all: f32 = found.iter().map(|found| (found.catalogue.passages + found.catalogue.documents.len() as u64) as f32).sum();
-        let documents: f32 = found.iter().map(|found| found.catalogue.documents.iter().filter(|entry| entry.passages > 0).count() as f32).sum();
-        let length: f32 = found.iter().map(|found| found.catalogue.length as f32).sum();
-        let passages: f32 = found.iter().map(|found| found.catalogue.passages as f32).sum();
+    fn new(weights: &Weights, words: &[QuestionWord], found: &[Found], closely: usize) -> Self {
+        let all: f32 = found
+            .iter()
+            .map(|found| (found.catalogue.passages + found.catalogue.documents.len() as u64) as f32)
+            .sum();
+        let documents: f32 = found
+            .iter()
+            .map(|found| {
+                found
+                    .catalogue
+                    .documents
+                    .iter()
+                    .filter(|entry| entry.passages > 0)
+                    .count() as f32
+            })
+            .sum();
+        let length: f32 = found
+            .iter()
+            .map(|found| found.catalogue.length as f32)
+            .sum();
+        let passages: f32 = found
+            .iter()
+            .map(|found| found.catalogue.passages as f32)
+            .sum();
         let usual_document = length / documents.max(1.0);
         let rarity: Vec<f32> = (0..words.len())
-            .map(|word| Weights::rarity(found.iter().map(|found| found.places[word].rows_in_all).sum(), all))
+            .map(|word| {
+                Weights::rarity(
+                    found
+                        .iter()
+                        .map(|found| found.places[word].rows_in_all)
+                        .sum(),
+                    all,
+                )
+            })
             .collect();
         let unread = (0..words.len())
-            .filter(|&word| words[word].count > 0 && found.iter().any(|found| !found.places[word].complete))
+            .filter(|&word| {
+                words[word].count > 0 && found.iter().any(|found| !found.places[word].complete)
+            })
             .collect();
-        let mut best: Vec<(f32, usize, usize)> = Vec::new();
+        let mut best: Vec<(f32, f32, usize, usize)> = Vec::new();
         let mut passage_scores = Vec::new();
         for (index, found) in found.iter().enumerate() {
             let (documents, passages) = score_all(weights, words, found, &rarity, usual_document);
-            best.extend(documents.iter().enumerate().filter(|(_, score)| **score > 0.0).map(|(place, score)| (*score, index, place)));
+            for (place, score) in documents
+                .iter()
+                .enumerate()
+                .filter(|(_, score)| **score > 0.0)
+            {
+                let first = passages.starts[place] as usize;
+                let own = &passages.scores
+                    [first..first + found.catalogue.documents[place].passages as usize];
+                let passage = own.iter().copied().fold(0.0, f32::max);
+                best.push((
+                    (1.0 - weights.passage) * score + weights.passage * passage,
+                    *score,
+                    index,
+                    place,
+                ));
+            }
             passage_scores.push(passages);
         }
-        if best.len() > CLOSELY {
-            best.select_nth_unstable_by(CLOSELY, |one, other| other.0.total_cmp(&one.0));
-            best.truncate(CLOSELY);
+        if best.len() > closely {
+            best.select_nth_unstable_by(closely, |one, other| other.0.total_cmp(&one.0));
+            best.truncate(closely);
         }
         let candidates = best
             .into_iter()
-            .map(|(score, index, place)| {
+            .map(|(_, score, index, place)| {
                 let entry = found[index].catalogue.documents[place];
                 let starts = &passage_scores[index];
                 let first = starts.starts[place] as usize;
                 let mut passages: Vec<(i64, f32)> = (0..entry.passages as usize)
-                    .map(|number| (entry.head + 1 + number as i64, starts.scores[first + number]))
+                    .map(|number| {
+                        (
+                            entry.head + 1 + number as i64,
+                            starts.scores[first + number],
+                        )
+                    })
                     .collect();
                 passages.sort_by(|one, other| other.1.total_cmp(&one.1));
                 passages.truncate(PASSAGES_CLOSELY);
@@ -254,10 +369,22 @@ impl Survey {
                         Some((word as u16, rows[at].1))
                     })
                     .collect();
-                Candidate { index, id: entry.id, head: entry.head, score, passages, title }
+                Candidate {
+                    index,
+                    id: entry.id,
+                    head: entry.head,
+                    score,
+                    passages,
+                    title,
+                }
             })
             .collect();
-        Self { rarity, unread, usual_passage: length / passages.max(1.0), candidates }
+        Self {
+            rarity,
+            unread,
+            usual_passage: length / passages.max(1.0),
+            candidates,
+        }
     }
 }
 
@@ -270,7 +397,13 @@ struct PassageScores {
 
 /// Scores every document as a whole, with its best passage mixed in, and every
 /// passage.
-fn score_all(weights: &Weights, words: &[QuestionWord], found: &Found, rarity: &[f32], usual: f32) -> (Vec<f32>, PassageScores) {
+fn score_all(
+    weights: &Weights,
+    words: &[QuestionWord],
+    found: &Found,
+    rarity: &[f32],
+    usual: f32,
+) -> (Vec<f32>, PassageScores) {
     let entries = &found.catalogue.documents;
     let mut starts = Vec::with_capacity(entries.len());
     let mut total = 0;
@@ -288,8 +421,11 @@ fn score_all(weights: &Weights, words: &[QuestionWord], found: &Found, rarity: &
         let mut rows = found.places[number].rows.iter().peekable();
         let mut place = 0;
         while let Some((row, counts)) = rows.next() {
-            place += entries[place..].partition_point(|entry| entry.head + i64::from(entry.passages) < *row);
-            let Some(entry) = entries.get(place) else { break };
+            place += entries[place..]
+                .partition_point(|entry| entry.head + i64::from(entry.passages) < *row);
+            let Some(entry) = entries.get(place) else {
+                break;
+            };
             if *row < entry.head {
                 continue;
             }
@@ -305,8 +441,18 @@ fn score_all(weights: &Weights, words: &[QuestionWord], found: &Found, rarity: &
                 if row == entry.head {
                     head = counts;
                 } else {
-                    let count = weights.count(Counts { title: head.title, path: 0, ..counts }, 1.0, 1.0, 0.0);
-                    passages[starts[place] as usize + (row - entry.head - 1) as usize] += weight * weights.saturate(count);
+                    let count = weights.count(
+                        Counts {
+                            title: head.title,
+                            path: 0,
+                            ..counts
+                        },
+                        1.0,
+                        1.0,
+                        0.0,
+                    );
+                    passages[starts[place] as usize + (row - entry.head - 1) as usize] +=
+                        weight * weights.saturate(count);
                 }
                 current = rows.next_if(|(row, _)| *row <= end).copied();
             }
@@ -314,7 +460,13 @@ fn score_all(weights: &Weights, words: &[QuestionWord], found: &Found, rarity: &
             documents[place] += weight * weights.saturate(count);
         }
     }
-    (documents, PassageScores { starts, scores: passages })
+    (
+        documents,
+        PassageScores {
+            starts,
+            scores: passages,
+        },
+    )
 }
 
 /// A document after the closer look.
@@ -344,11 +496,17 @@ fn look_closely(
     connection: &Connection,
     candidates: &[&Candidate],
 ) -> Result<Vec<Close>, rusqlite::Error> {
-    let numbers: HashMap<&str, u16> = words.iter().enumerate().map(|(number, word)| (word.word.as_str(), number as u16)).collect();
+    let numbers: HashMap<&str, u16> = words
+        .iter()
+        .enumerate()
+        .map(|(number, word)| (word.word.as_str(), number as u16))
+        .collect();
     let mut close = Vec::with_capacity(candidates.len());
-    let mut document = connection.prepare_cached("SELECT path, title FROM documents WHERE id = ?1 AND head = ?2")?;
-    let mut passage = connection
-        .prepare_cached("SELECT heading, start_line, end_line, length, text FROM passages WHERE id = ?1")?;
+    let mut document = connection
+        .prepare_cached("SELECT path, title FROM documents WHERE id = ?1 AND head = ?2")?;
+    let mut passage = connection.prepare_cached(
+        "SELECT heading, start_line, end_line, length, text FROM passages WHERE id = ?1",
+    )?;
     for candidate in candidates {
         let mut rows = document.query((candidate.id, candidate.head))?;
         // Gone since the survey, by another process.
@@ -385,8 +543,14 @@ fn look_closely(
             let mut score = 0.0;
             for (number, word) in words.iter().enumerate() {
                 if word.count > 0 && counts[number] != Counts::default() {
-                    let count = weights.count(counts[number], length, survey.usual_passage, weights.passage_length);
-                    score += survey.rarity[number] * weights.in_question(word) * weights.saturate(count);
+                    let count = weights.count(
+                        counts[number],
+                        length,
+                        survey.usual_passage,
+                        weights.passage_length,
+                    );
+                    score +=
+                        survey.rarity[number] * weights.in_question(word) * weights.saturate(count);
                 }
             }
             // What the survey could not count for the document, its best
@@ -395,8 +559,15 @@ fn look_closely(
                 .unread
                 .iter()
                 .map(|&number| {
-                    let count = weights.count(counts[number], length, survey.usual_passage, weights.document_length);
-                    survey.rarity[number] * weights.in_question(&words[number]) * weights.saturate(count)
+                    let count = weights.count(
+                        counts[number],
+                        length,
+                        survey.usual_passage,
+                        weights.document_length,
+                    );
+                    survey.rarity[number]
+                        * weights.in_question(&words[number])
+                        * weights.saturate(count)
                 })
                 .sum();
             extra = extra.max(unread);
@@ -413,10 +584,19 @@ fn look_closely(
         passages.sort_by(|one, other| other.score.total_cmp(&one.score));
         let best = passages.first().map_or(0.0, |passage| passage.score);
         for passage in &mut passages {
-            passage.share = if best > 0.0 { passage.score / best } else { 0.0 };
+            passage.share = if best > 0.0 {
+                passage.score / best
+            } else {
+                0.0
+            };
         }
         let score = (1.0 - weights.passage) * (candidate.score + extra) + weights.passage * best;
-        close.push(Close { path, title, score, passages });
+        close.push(Close {
+            path,
+            title,
+            score,
+            passages,
+        });
     }
     Ok(close)
 }

@@ -36,17 +36,17 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            saturation: 1.2,
-            document_length: 0.7,
+            saturation: 1.1,
+            document_length: 0.75,
             passage_length: 0.5,
-            title: 1.0,
-            heading: 0.3,
+            title: 2.5,
+            heading: 0.5,
             path: 0.1,
             passage: 0.3,
-            pair: 0.1,
+            pair: 0.2,
             near: 0.1,
             whole: 0.4,
-            repeated: 0.6,
+            repeated: 0.8,
         }
     }
 }
@@ -93,7 +93,12 @@ impl Weights {
     /// The extra for words of the question that stand together. `sequence` is
     /// the passage as indexes into the question's words, with none for others;
     /// `rarity` is each word's.
-    pub fn together(&self, question: &[QuestionWord], sequence: &[Option<u16>], rarity: &[f32]) -> f32 {
+    pub fn together(
+        &self,
+        question: &[QuestionWord],
+        sequence: &[Option<u16>],
+        rarity: &[f32],
+    ) -> f32 {
         const NEAR: usize = 8;
         let mut score = 0.0;
         let mut places: Vec<Vec<u32>> = vec![Vec::new(); question.len()];
@@ -114,8 +119,12 @@ impl Weights {
                 let (mut beside, mut near) = (0.0_f32, 0.0_f32);
                 for &place in &places[first] {
                     let after = places[second].partition_point(|&other| other <= place);
-                    let ahead = places[second].get(after).map_or(usize::MAX, |&other| (other - place) as usize);
-                    let behind = after.checked_sub(1).map_or(usize::MAX, |before| (place - places[second][before]) as usize);
+                    let ahead = places[second]
+                        .get(after)
+                        .map_or(usize::MAX, |&other| (other - place) as usize);
+                    let behind = after.checked_sub(1).map_or(usize::MAX, |before| {
+                        (place - places[second][before]) as usize
+                    });
                     if ahead == 1 {
                         beside += 1.0;
                     }
@@ -124,7 +133,8 @@ impl Weights {
                     }
                 }
                 let weight = rarity[first].min(rarity[second]);
-                score += weight * (self.pair * self.saturate(beside) + self.near * self.saturate(near));
+                score +=
+                    weight * (self.pair * self.saturate(beside) + self.near * self.saturate(near));
             }
         }
         // Long questions have many pairs; together they weigh as a few do.

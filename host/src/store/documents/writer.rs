@@ -58,7 +58,10 @@ impl Writer {
         let (jobs, waiting) = mpsc::channel(64);
         let (prepared, ready) = sync_channel(2);
         let failure = Arc::new(Mutex::new(None));
-        let no_thread = |source| IndexError::File { path: index.path().display().to_string(), source };
+        let no_thread = |source| IndexError::File {
+            path: index.path().display().to_string(),
+            source,
+        };
         std::thread::Builder::new()
             .name("index-words".to_owned())
             .spawn(move || level(waiting, &prepared))
@@ -74,18 +77,32 @@ impl Writer {
             })
             .map_err(no_thread)?;
         let room = Arc::new(Semaphore::new(WAITING as usize));
-        Ok(Self { index: index.clone(), jobs, room, failure })
+        Ok(Self {
+            index: index.clone(),
+            jobs,
+            room,
+            failure,
+        })
     }
 
     /// Hands documents over; returns once there is room for them, not once they
     /// are written.
     pub async fn put(&self, documents: Vec<Document>) -> Result<(), IndexError> {
-        let bytes: usize = documents.iter().flat_map(|document| &document.passages).map(|passage| passage.text.len()).sum();
-        let size = u32::try_from(bytes / 1000 + 1).unwrap_or(u32::MAX).min(WAITING);
+        let bytes: usize = documents
+            .iter()
+            .flat_map(|document| &document.passages)
+            .map(|passage| passage.text.len())
+            .sum();
+        let size = u32::try_from(bytes / 1000 + 1)
+            .unwrap_or(u32::MAX)
+            .min(WAITING);
         let Ok(room) = Arc::clone(&self.room).acquire_many_owned(size).await else {
             return Err(self.cause());
         };
-        self.jobs.send(Job::Put(documents, room)).await.map_err(|_| self.cause())
+        self.jobs
+            .send(Job::Put(documents, room))
+            .await
+            .map_err(|_| self.cause())
     }
 
     /// Ends the pass: forgets all other documents, and tells how many.
@@ -98,7 +115,11 @@ impl Writer {
     }
 
     fn cause(&self) -> IndexError {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| self.index.ended())
+        self.failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+            .unwrap_or_else(|| self.index.ended())
     }
 }
 
@@ -107,9 +128,13 @@ fn level(mut waiting: mpsc::Receiver<Job>, prepared: &SyncSender<Prepared>) {
     let mut words = Words::default();
     while let Some(job) = waiting.blocking_recv() {
         let next = match job {
-            Job::Put(documents, room) => {
-                Prepared::Put(documents.into_iter().map(|document| level_document(&mut words, document)).collect(), room)
-            }
+            Job::Put(documents, room) => Prepared::Put(
+                documents
+                    .into_iter()
+                    .map(|document| level_document(&mut words, document))
+                    .collect(),
+                room,
+            ),
             Job::Retain(paths, reply) => Prepared::Retain(paths, reply),
         };
         if prepared.send(next).is_err() {
@@ -119,7 +144,11 @@ fn level(mut waiting: mpsc::Receiver<Job>, prepared: &SyncSender<Prepared>) {
 }
 
 fn level_document(words: &mut Words, document: Document) -> Levelled {
-    let text: usize = document.passages.iter().map(|passage| passage.text.len()).sum();
+    let text: usize = document
+        .passages
+        .iter()
+        .map(|passage| passage.text.len())
+        .sum();
     let mut joined = String::with_capacity(text);
     let mut ends = Vec::with_capacity(document.passages.len() * 2 + 2);
     let mut lengths = Vec::with_capacity(document.passages.len());
@@ -133,7 +162,12 @@ fn level_document(words: &mut Words, document: Document) -> Levelled {
         lengths.push(append(words, &passage.text, &mut joined));
         ends.push(joined.len());
     }
-    Levelled { document, words: joined, ends, lengths }
+    Levelled {
+        document,
+        words: joined,
+        ends,
+        lengths,
+    }
 }
 
 fn append(words: &mut Words, text: &str, joined: &mut String) -> u32 {
@@ -147,7 +181,12 @@ fn append(words: &mut Words, text: &str, joined: &mut String) -> u32 {
 }
 
 /// The second thread: writes until the pass ends. Keeps the lock until then.
-fn write(index: &Index, mut connection: Connection, ready: &Receiver<Prepared>, lock: File) -> Result<(), IndexError> {
+fn write(
+    index: &Index,
+    mut connection: Connection,
+    ready: &Receiver<Prepared>,
+    lock: File,
+) -> Result<(), IndexError> {
     let mut pending = 0;
     let result = loop {
         match ready.recv() {
@@ -158,14 +197,17 @@ fn write(index: &Index, mut connection: Connection, ready: &Receiver<Prepared>, 
                 }
             }
             Ok(Prepared::Retain(paths, reply)) => {
-                let removed = retain(&connection, &paths, &mut pending).map_err(|source| index.failure(source));
+                let removed = retain(&connection, &paths, &mut pending)
+                    .map_err(|source| index.failure(source));
                 drop(connection);
                 drop(lock);
                 // A caller that has gone away does not want to know.
                 let _ = reply.send(removed);
                 return Ok(());
             }
-            Err(_) => break commit(&connection, &mut pending).map_err(|source| index.failure(source)),
+            Err(_) => {
+                break commit(&connection, &mut pending).map_err(|source| index.failure(source));
+            }
         }
     };
     drop(connection);
@@ -173,8 +215,12 @@ fn write(index: &Index, mut connection: Connection, ready: &Receiver<Prepared>, 
     result
 }
 
-fn begin(connection: &Connection, pending: &usize) -> Result<(), rusqlite::Error> {
-    if *pending == 0 { connection.execute_batch("BEGIN IMMEDIATE") } else { Ok(()) }
+fn begin(connection: &Connection, pending: usize) -> Result<(), rusqlite::Error> {
+    if pending == 0 {
+        connection.execute_batch("BEGIN IMMEDIATE")
+    } else {
+        Ok(())
+    }
 }
 
 fn commit(connection: &Connection, pending: &mut usize) -> Result<(), rusqlite::Error> {
@@ -185,18 +231,34 @@ fn commit(connection: &Connection, pending: &mut usize) -> Result<(), rusqlite::
     connection.execute_batch("UPDATE meta SET value = value + 1 WHERE key = 'generation'; COMMIT")
 }
 
-fn put(connection: &mut Connection, documents: &[Levelled], pending: &mut usize) -> Result<(), rusqlite::Error> {
-    begin(connection, pending)?;
+fn put(
+    connection: &mut Connection,
+    documents: &[Levelled],
+    pending: &mut usize,
+) -> Result<(), rusqlite::Error> {
+    begin(connection, *pending)?;
     *pending += 1;
-    let mut next: i64 =
-        connection.prepare_cached("SELECT value FROM meta WHERE key = 'next'")?.query_row([], |row| row.get(0))?;
+    let mut next: i64 = connection
+        .prepare_cached("SELECT value FROM meta WHERE key = 'next'")?
+        .query_row([], |row| row.get(0))?;
     for levelled in documents {
         let document = &levelled.document;
         let known = connection
-            .prepare_cached("SELECT id, size, modified, changed, head, passages FROM documents WHERE path = ?1")?
+            .prepare_cached(
+                "SELECT id, size, modified, changed, head, passages FROM documents WHERE path = ?1",
+            )?
             .query_row([&document.path], |row| {
-                let stamp = Stamp { size: row.get::<_, i64>(1)? as u64, modified: row.get(2)?, changed: row.get(3)? };
-                Ok((row.get::<_, i64>(0)?, stamp, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
+                let stamp = Stamp {
+                    size: row.get::<_, i64>(1)? as u64,
+                    modified: row.get(2)?,
+                    changed: row.get(3)?,
+                };
+                Ok((
+                    row.get::<_, i64>(0)?,
+                    stamp,
+                    row.get::<_, i64>(4)?,
+                    row.get::<_, i64>(5)?,
+                ))
             })
             .optional()?;
         if let Some((id, stamp, head, passages)) = known {
@@ -210,8 +272,14 @@ fn put(connection: &mut Connection, documents: &[Levelled], pending: &mut usize)
         next += 1 + document.passages.len() as i64;
         *pending += levelled.words.len();
     }
-    connection.prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'next'")?.execute([next])?;
-    if *pending > TRANSACTION { commit(connection, pending) } else { Ok(()) }
+    connection
+        .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'next'")?
+        .execute([next])?;
+    if *pending > TRANSACTION {
+        commit(connection, pending)
+    } else {
+        Ok(())
+    }
 }
 
 fn insert(connection: &Connection, levelled: &Levelled, head: i64) -> Result<(), rusqlite::Error> {
@@ -235,7 +303,10 @@ fn insert(connection: &Connection, levelled: &Levelled, head: i64) -> Result<(),
         return Ok(());
     }
     let mut start = 0;
-    let mut pieces = levelled.ends.iter().map(|end| &levelled.words[std::mem::replace(&mut start, *end)..*end]);
+    let mut pieces = levelled
+        .ends
+        .iter()
+        .map(|end| &levelled.words[std::mem::replace(&mut start, *end)..*end]);
     let mut piece = || pieces.next().unwrap_or_default();
     connection
         .prepare_cached("INSERT INTO words (rowid, title, path) VALUES (?1, ?2, ?3)")?
@@ -243,16 +314,29 @@ fn insert(connection: &Connection, levelled: &Levelled, head: i64) -> Result<(),
     let mut add_passage = connection.prepare_cached(
         "INSERT INTO passages (id, start_line, end_line, length, heading, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    let mut add_words = connection.prepare_cached("INSERT INTO words (rowid, heading, body) VALUES (?1, ?2, ?3)")?;
+    let mut add_words = connection
+        .prepare_cached("INSERT INTO words (rowid, heading, body) VALUES (?1, ?2, ?3)")?;
     for (number, (passage, length)) in document.passages.iter().zip(&levelled.lengths).enumerate() {
         let id = head + 1 + number as i64;
-        add_passage.execute((id, passage.start_line, passage.end_line, length, &passage.heading, &passage.text))?;
+        add_passage.execute((
+            id,
+            passage.start_line,
+            passage.end_line,
+            length,
+            &passage.heading,
+            &passage.text,
+        ))?;
         add_words.execute((id, piece(), piece()))?;
     }
     Ok(())
 }
 
-fn remove(connection: &Connection, id: i64, head: i64, passages: i64) -> Result<(), rusqlite::Error> {
+fn remove(
+    connection: &Connection,
+    id: i64,
+    head: i64,
+    passages: i64,
+) -> Result<(), rusqlite::Error> {
     if passages > 0 {
         let mut words = connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
         for row in head..=head + passages {
@@ -262,11 +346,17 @@ fn remove(connection: &Connection, id: i64, head: i64, passages: i64) -> Result<
             .prepare_cached("DELETE FROM passages WHERE id BETWEEN ?1 AND ?2")?
             .execute((head + 1, head + passages))?;
     }
-    connection.prepare_cached("DELETE FROM documents WHERE id = ?1")?.execute([id])?;
+    connection
+        .prepare_cached("DELETE FROM documents WHERE id = ?1")?
+        .execute([id])?;
     Ok(())
 }
 
-fn retain(connection: &Connection, paths: &[String], pending: &mut usize) -> Result<u32, rusqlite::Error> {
+fn retain(
+    connection: &Connection,
+    paths: &[String],
+    pending: &mut usize,
+) -> Result<u32, rusqlite::Error> {
     let keep: HashSet<&str> = paths.iter().map(String::as_str).collect();
     let mut gone = Vec::new();
     {
@@ -279,7 +369,7 @@ fn retain(connection: &Connection, paths: &[String], pending: &mut usize) -> Res
         }
     }
     if !gone.is_empty() {
-        begin(connection, pending)?;
+        begin(connection, *pending)?;
         *pending += 1;
         for &(id, head, passages) in &gone {
             remove(connection, id, head, passages)?;

@@ -7,16 +7,71 @@ use super::{Split, lines, shorten};
 
 /// Words that open an item, in the languages that many use.
 const OPENERS: &[&str] = &[
-    "fn", "struct", "enum", "trait", "impl", "mod", "macro_rules!", "union", "class", "def", "interface", "namespace",
-    "module", "function", "func", "type", "object", "protocol", "extension", "contract", "record", "sub", "package",
-    "resource", "world", "template", "procedure", "theorem", "lemma", "defmodule", "defp", "defn", "message", "service",
+    "fn",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "mod",
+    "macro_rules!",
+    "union",
+    "class",
+    "def",
+    "interface",
+    "namespace",
+    "module",
+    "function",
+    "func",
+    "type",
+    "object",
+    "protocol",
+    "extension",
+    "contract",
+    "record",
+    "sub",
+    "package",
+    "resource",
+    "world",
+    "template",
+    "procedure",
+    "theorem",
+    "lemma",
+    "defmodule",
+    "defp",
+    "defn",
+    "message",
+    "service",
 ];
 
 /// Words that may stand before one.
 const QUALIFIERS: &[&str] = &[
-    "pub", "pub(crate)", "pub(super)", "async", "unsafe", "const", "extern", "export", "default", "public", "private",
-    "protected", "static", "final", "abstract", "virtual", "override", "inline", "sealed", "open", "data", "internal",
-    "partial", "declare", "typedef", "local", "\"C\"",
+    "pub",
+    "pub(crate)",
+    "pub(super)",
+    "async",
+    "unsafe",
+    "const",
+    "extern",
+    "export",
+    "default",
+    "public",
+    "private",
+    "protected",
+    "static",
+    "final",
+    "abstract",
+    "virtual",
+    "override",
+    "inline",
+    "sealed",
+    "open",
+    "data",
+    "internal",
+    "partial",
+    "declare",
+    "typedef",
+    "local",
+    "\"C\"",
 ];
 
 pub fn split(text: &str) -> Split {
@@ -32,7 +87,13 @@ pub fn split(text: &str) -> Split {
             }
             continue;
         }
-        let current = block.get_or_insert(Block { start, end: start, first: line.number, last: line.number, item: None });
+        let current = block.get_or_insert(Block {
+            start,
+            end: start,
+            first: line.number,
+            last: line.number,
+            item: None,
+        });
         current.end = start + line.text.len();
         current.last = line.number;
         if current.item.is_none()
@@ -44,7 +105,10 @@ pub fn split(text: &str) -> Split {
     if let Some(block) = block {
         end(&mut packer, &mut open, block);
     }
-    Split { title: String::new(), passages: packer.finish() }
+    Split {
+        title: String::new(),
+        passages: packer.finish(),
+    }
 }
 
 struct Block {
@@ -72,14 +136,21 @@ fn end(packer: &mut Packer<'_>, open: &mut Vec<(usize, String)>, block: Block) {
 /// The line without what follows its signature, when it opens an item.
 fn item(line: &str) -> Option<String> {
     let line = line.trim();
-    let mut words = line.split_ascii_whitespace().skip_while(|word| QUALIFIERS.contains(word));
+    let mut words = line
+        .split_ascii_whitespace()
+        .skip_while(|word| QUALIFIERS.contains(word));
     let first = words.next()?;
     let opener = first.split(['<', '(']).next().unwrap_or(first);
     if !OPENERS.contains(&opener) || line.ends_with(',') {
         return None;
     }
-    let starts_name = |character: char| character.is_alphabetic() || matches!(character, '_' | '(' | '"' | '\'' | '*');
-    let named = opener.len() < first.len() || words.next().is_some_and(|name| name.starts_with(starts_name));
+    let starts_name = |character: char| {
+        character.is_alphabetic() || matches!(character, '_' | '(' | '"' | '\'' | '*')
+    };
+    let named = opener.len() < first.len()
+        || words
+            .next()
+            .is_some_and(|name| name.starts_with(starts_name));
     let signature = line.trim_end_matches(['{', ':', ' ', ';', '(']);
     named.then(|| shorten(signature, 100))
 }
@@ -90,26 +161,50 @@ mod tests {
 
     #[test]
     fn an_item_keeps_its_comment_and_is_named_in_the_heading() {
-        let filler = "    let value = compute(one, two, three, four, five, six, seven, eight);\n".repeat(12);
-        let text = format!("use a;\n\n/// Adds.\npub fn add(a: u8) -> u8 {{\n{filler}}}\n\n/// Takes.\nfn take() {{\n{filler}}}\n");
+        let filler =
+            "    let value = compute(one, two, three, four, five, six, seven, eight);\n".repeat(12);
+        let text = format!(
+            "use a;\n\n/// Adds.\npub fn add(a: u8) -> u8 {{\n{filler}}}\n\n/// Takes.\nfn take() {{\n{filler}}}\n"
+        );
         let found = split(&text).passages;
-        let short: Vec<_> = found.iter().map(|one| (one.heading.as_str(), one.start_line, one.text.lines().next().unwrap())).collect();
+        let short: Vec<_> = found
+            .iter()
+            .map(|one| {
+                (
+                    one.heading.as_str(),
+                    one.start_line,
+                    one.text.lines().next().unwrap(),
+                )
+            })
+            .collect();
         assert_eq!(short, [("", 1, "use a;"), ("fn take()", 19, "/// Takes.")]);
     }
 
     #[test]
     fn methods_stand_under_their_class() {
-        let body = "        value = compute(one, two, three, four, five, six, seven, eight)\n".repeat(12);
-        let text = format!("class Fish:\n    legs = 0\n\n    def swim(self):\n{body}\n    def dive(self):\n{body}");
+        let body =
+            "        value = compute(one, two, three, four, five, six, seven, eight)\n".repeat(12);
+        let text = format!(
+            "class Fish:\n    legs = 0\n\n    def swim(self):\n{body}\n    def dive(self):\n{body}"
+        );
         let found = split(&text).passages;
         assert_eq!(found.last().unwrap().heading, "class Fish › def dive(self)");
     }
 
     #[test]
     fn what_opens_an_item() {
-        assert_eq!(item("pub(crate) async fn run<T>(x: T) {"), Some("pub(crate) async fn run<T>(x: T)".into()));
-        assert_eq!(item("export default function main() {"), Some("export default function main()".into()));
-        assert_eq!(item("impl<T> Trait for Type {"), Some("impl<T> Trait for Type".into()));
+        assert_eq!(
+            item("pub(crate) async fn run<T>(x: T) {"),
+            Some("pub(crate) async fn run<T>(x: T)".into())
+        );
+        assert_eq!(
+            item("export default function main() {"),
+            Some("export default function main()".into())
+        );
+        assert_eq!(
+            item("impl<T> Trait for Type {"),
+            Some("impl<T> Trait for Type".into())
+        );
         assert_eq!(item("let function = 1;"), None);
         assert_eq!(item("// fn commented()"), None);
         assert_eq!(item("return type"), None);

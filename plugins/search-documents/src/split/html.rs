@@ -6,17 +6,62 @@ use super::{Headings, Split};
 use crate::source::Passage;
 
 /// Elements whose content is not text for readers.
-const SKIPPED: &[&str] = &["script", "style", "noscript", "template", "svg", "nav", "iframe"];
+const SKIPPED: &[&str] = &[
+    "script", "style", "noscript", "template", "svg", "nav", "iframe",
+];
 
 /// Elements that begin or end a paragraph.
 const BLOCKS: &[&str] = &[
-    "address", "article", "aside", "blockquote", "body", "dd", "details", "div", "dl", "dt", "fieldset", "figcaption",
-    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "ol", "p", "pre",
-    "section", "summary", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "html",
+    "li",
+    "main",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
 ];
 
 pub fn split(text: &str) -> Split {
-    let mut reader = Reader { out: Vec::new(), current: String::new(), first: 0, last: 0, level: 0, title: String::new(), preformatted: false };
+    let mut reader = Reader {
+        out: Vec::new(),
+        current: String::new(),
+        first: 0,
+        last: 0,
+        level: 0,
+        title: String::new(),
+        preformatted: false,
+    };
     reader.read(text);
     let Reader { out, mut title, .. } = reader;
     let mut passages = Vec::new();
@@ -54,7 +99,11 @@ fn pack(passages: &mut Vec<Passage>, heading: &str, section: &[&Block]) {
         let lines = block.text.split('\n').count() as u32;
         for line in 0..lines {
             // A preformatted block keeps its lines; the others are one line.
-            let here = if lines > 1 { (block.first + line).min(block.last) } else { block.first };
+            let here = if lines > 1 {
+                (block.first + line).min(block.last)
+            } else {
+                block.first
+            };
             source.push((here, if lines > 1 { here } else { block.last }));
         }
         blocks.push((start, text.len(), first, first + lines - 1));
@@ -136,13 +185,20 @@ impl Reader {
             return end;
         }
         if SKIPPED.contains(&name.as_str()) && !closing {
-            return if rest[..length].ends_with("/>") { length } else { find_end(rest, length, &name) };
+            return if rest[..length].ends_with("/>") {
+                length
+            } else {
+                find_end(rest, length, &name)
+            };
         }
         if name == "br" {
             self.space(true);
         } else if BLOCKS.contains(&name.as_str()) {
             self.end();
-            let level = name.strip_prefix('h').and_then(|digit| digit.parse().ok()).filter(|level| (1..=6).contains(level));
+            let level = name
+                .strip_prefix('h')
+                .and_then(|digit| digit.parse().ok())
+                .filter(|level| (1..=6).contains(level));
             self.level = if closing { 0 } else { level.unwrap_or(0) };
             if name == "pre" {
                 self.preformatted = !closing;
@@ -163,8 +219,13 @@ impl Reader {
             self.last = line + newlines(raw.trim_end());
         }
         if self.preformatted {
-            let decoded = if self.current.is_empty() { decoded.trim_start_matches(['\r', '\n']) } else { &decoded };
-            self.current.extend(decoded.chars().filter(|character| *character != '\r'));
+            let decoded = if self.current.is_empty() {
+                decoded.trim_start_matches(['\r', '\n'])
+            } else {
+                &decoded
+            };
+            self.current
+                .extend(decoded.chars().filter(|character| *character != '\r'));
             return;
         }
         if decoded.starts_with(char::is_whitespace) {
@@ -183,15 +244,28 @@ impl Reader {
 
     fn space(&mut self, line_break: bool) {
         if !self.current.is_empty() && !self.current.ends_with([' ', '\n']) {
-            self.current.push(if line_break && self.preformatted { '\n' } else { ' ' });
+            self.current.push(if line_break && self.preformatted {
+                '\n'
+            } else {
+                ' '
+            });
         }
     }
 
     fn end(&mut self) {
         let text = self.current.trim_end();
         if !text.trim().is_empty() {
-            let text = if self.level > 0 { collapse(text) } else { text.to_owned() };
-            self.out.push(Block { level: self.level, first: self.first, last: self.last.max(self.first), text });
+            let text = if self.level > 0 {
+                collapse(text)
+            } else {
+                text.to_owned()
+            };
+            self.out.push(Block {
+                level: self.level,
+                first: self.first,
+                last: self.last.max(self.first),
+                text,
+            });
         }
         self.current.clear();
         self.level = 0;
@@ -209,7 +283,6 @@ fn tag_length(rest: &str) -> usize {
     for (place, byte) in rest.bytes().enumerate().skip(1) {
         match (quote, byte) {
             (Some(mark), _) if mark == byte => quote = None,
-            (Some(_), _) => {}
             (None, b'"' | b'\'') if after_equals => quote = Some(byte),
             (None, b'>') => return place + 1,
             _ => {}
@@ -246,15 +319,12 @@ fn decode(text: &str) -> String {
         out.push_str(&rest[..place]);
         rest = &rest[place..];
         let end = rest.bytes().take(12).position(|byte| byte == b';');
-        match end.and_then(|end| reference(&rest[1..end])) {
-            Some(character) => {
-                out.push(character);
-                rest = &rest[end.unwrap_or(0) + 1..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
+        if let Some((end, character)) = end.and_then(|end| Some((end, reference(&rest[1..end])?))) {
+            out.push(character);
+            rest = &rest[end + 1..];
+        } else {
+            out.push('&');
+            rest = &rest[1..];
         }
     }
     out.push_str(rest);
@@ -342,21 +412,44 @@ mod tests {
         let text = "<html><head><title>Sea &amp; Sky</title>\n<style>p{}</style></head>\n<body>\n<h1>The <em>Sea</em></h1>\n<p>Salt\nwater &lt;deep&gt;.</p>\n<script>var x = '</p>';</script>\n<h2 title=\"a > b\">Fish</h2>\n<p>Cod.</p><p>Eel<br>too.</p>\n</body></html>\n";
         let split = split(text);
         assert_eq!(split.title, "Sea & Sky");
-        let found: Vec<_> = split.passages.iter().map(|one| (one.heading.as_str(), one.start_line, one.end_line, one.text.as_str())).collect();
-        assert_eq!(found, [("The Sea", 5, 6, "Salt water <deep>."), ("The Sea › Fish", 9, 9, "Cod.\nEel too.")]);
+        let found: Vec<_> = split
+            .passages
+            .iter()
+            .map(|one| {
+                (
+                    one.heading.as_str(),
+                    one.start_line,
+                    one.end_line,
+                    one.text.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("The Sea", 5, 6, "Salt water <deep>."),
+                ("The Sea › Fish", 9, 9, "Cod.\nEel too.")
+            ]
+        );
     }
 
     #[test]
     fn preformatted_text_keeps_its_lines() {
         let split = split("<p>a</p>\n<pre>one\n  two\nthree</pre>\n");
         assert_eq!(split.passages[0].text, "a\none\n  two\nthree");
-        assert_eq!((split.passages[0].start_line, split.passages[0].end_line), (1, 4));
+        assert_eq!(
+            (split.passages[0].start_line, split.passages[0].end_line),
+            (1, 4)
+        );
     }
 
     #[test]
     fn broken_markup_loses_nothing_before_it() {
         assert_eq!(split("a < b and <b>c").passages[0].text, "a < b and c");
         assert_eq!(split("text <script> never closed").passages[0].text, "text");
-        assert_eq!(split("&#0; &#xD800; &unknown; &").passages[0].text, "&#0; &#xD800; &unknown; &");
+        assert_eq!(
+            split("&#0; &#xD800; &unknown; &").passages[0].text,
+            "&#0; &#xD800; &unknown; &"
+        );
     }
 }

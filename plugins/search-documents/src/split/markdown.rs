@@ -52,8 +52,15 @@ pub fn split(text: &str) -> Split {
     }
     reader.end_block();
     reader.flush_pending();
-    let title = if front_title.is_empty() { reader.title } else { front_title };
-    Split { title, passages: reader.packer.finish() }
+    let title = if front_title.is_empty() {
+        reader.title
+    } else {
+        front_title
+    };
+    Split {
+        title,
+        passages: reader.packer.finish(),
+    }
 }
 
 struct Reader<'a> {
@@ -87,7 +94,11 @@ impl<'a> Reader<'a> {
         if self.pending.is_some_and(|(before, ..)| before >= level) {
             self.flush_pending();
         }
-        if self.title.is_empty() || (level == 1 && self.headings.open.iter().all(|(outer, _)| *outer > 1) && !self.packer.is_open()) {
+        if self.title.is_empty()
+            || (level == 1
+                && self.headings.open.iter().all(|(outer, _)| *outer > 1)
+                && !self.packer.is_open())
+        {
             self.title.clone_from(&heading);
         }
         self.headings.enter(level, heading);
@@ -103,7 +114,9 @@ impl<'a> Reader<'a> {
 
     /// A line of `===` or `---`: makes the single line above it a heading.
     fn underlined(&mut self, text: &str, level: u8, number: u32) -> bool {
-        let Some((start, end, first, last)) = self.block else { return false };
+        let Some((start, end, first, last)) = self.block else {
+            return false;
+        };
         let above = text[start..end].trim();
         if first != last || last + 1 != number || above.starts_with(['|', '-', '*', '>', '+']) {
             return false;
@@ -114,7 +127,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the front matter, and takes the title from it.
-    fn front_matter(&mut self, text: &'a str, rest: &mut std::iter::Peekable<impl Iterator<Item = Line<'a>> + Clone>) -> String {
+    fn front_matter(
+        &mut self,
+        text: &'a str,
+        rest: &mut std::iter::Peekable<impl Iterator<Item = Line<'a>> + Clone>,
+    ) -> String {
         let mut ahead = rest.clone();
         ahead.next();
         let mut title = String::new();
@@ -125,7 +142,10 @@ impl<'a> Reader<'a> {
                 return title;
             }
             if let Some(value) = line.text.strip_prefix("title:") {
-                title = value.trim().trim_matches(['"', '\'']).to_owned();
+                value
+                    .trim()
+                    .trim_matches(['"', '\''])
+                    .clone_into(&mut title);
             } else {
                 let start = line.text.as_ptr() as usize - text.as_ptr() as usize;
                 if !line.is_blank() {
@@ -176,7 +196,10 @@ fn underline(line: &str) -> Option<u8> {
 /// A heading's text without its markup.
 fn plain(text: &str) -> String {
     // `{#id}` at the end names the heading for links.
-    let text = text.rsplit_once(" {#").filter(|(_, id)| id.ends_with('}')).map_or(text, |(text, _)| text);
+    let text = text
+        .rsplit_once(" {#")
+        .filter(|(_, id)| id.ends_with('}'))
+        .map_or(text, |(text, _)| text);
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find(['[', '`', '*']) {
@@ -202,7 +225,11 @@ mod tests {
     use super::*;
 
     fn outline(text: &str) -> Vec<(String, u32, u32, String)> {
-        split(text).passages.into_iter().map(|one| (one.heading, one.start_line, one.end_line, one.text)).collect()
+        split(text)
+            .passages
+            .into_iter()
+            .map(|one| (one.heading, one.start_line, one.end_line, one.text))
+            .collect()
     }
 
     #[test]
@@ -213,7 +240,12 @@ mod tests {
             outline(text),
             [
                 ("Guide".into(), 3, 3, "Intro.".into()),
-                ("Guide › Install".into(), 6, 8, "Run it.\n\nThen wait.".into()),
+                (
+                    "Guide › Install".into(),
+                    6,
+                    8,
+                    "Run it.\n\nThen wait.".into()
+                ),
                 ("Guide › Usage".into(), 13, 13, "Go.".into()),
                 ("Other".into(), 16, 16, "End.".into()),
             ] as [(String, u32, u32, String); 4]
@@ -223,7 +255,15 @@ mod tests {
     #[test]
     fn code_is_kept_whole_and_its_comments_are_no_headings() {
         let text = "## A\n```sh\n# not a heading\n\nls\n```\nafter\n";
-        assert_eq!(outline(text), [("A".to_owned(), 2, 7, "```sh\n# not a heading\n\nls\n```\nafter".to_owned())]);
+        assert_eq!(
+            outline(text),
+            [(
+                "A".to_owned(),
+                2,
+                7,
+                "```sh\n# not a heading\n\nls\n```\nafter".to_owned()
+            )]
+        );
     }
 
     #[test]
@@ -231,7 +271,13 @@ mod tests {
         let split = split("---\ntitle: \"The Title\"\ntags: one, two\n---\n# Another\ntext\n");
         assert_eq!(split.title, "The Title");
         assert_eq!(split.passages[0].text, "tags: one, two");
-        assert_eq!((split.passages[1].start_line, split.passages[1].text.as_str()), (6, "text"));
+        assert_eq!(
+            (
+                split.passages[1].start_line,
+                split.passages[1].text.as_str()
+            ),
+            (6, "text")
+        );
     }
 
     #[test]
@@ -244,7 +290,10 @@ mod tests {
 
     #[test]
     fn markup_in_headings_is_taken_off() {
-        assert_eq!(atx("## The `run` [tool](http://x) **now** {#run}"), Some((2, "The run tool now".into())));
+        assert_eq!(
+            atx("## The `run` [tool](http://x) **now** {#run}"),
+            Some((2, "The run tool now".into()))
+        );
         assert_eq!(atx("#hashtag"), None);
         assert_eq!(atx("####### seven"), None);
     }

@@ -42,7 +42,9 @@ pub fn split(kind: Kind, text: &str, path: &str) -> Split {
 /// `notes/first-steps.md` is about first steps.
 fn name_as_title(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    let stem = name
+        .rsplit_once('.')
+        .map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
     stem.replace(['-', '_'], " ").trim().to_owned()
 }
 
@@ -86,7 +88,9 @@ impl Line<'_> {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
-    text.lines().zip(1..).map(|(text, number)| Line { text, number })
+    text.lines()
+        .zip(1..)
+        .map(|(text, number)| Line { text, number })
 }
 
 /// Words as a reader counts them.
@@ -107,7 +111,10 @@ fn shorten(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(most).collect();
-    let end = cut.rfind(' ').filter(|end| *end > most / 2).unwrap_or(cut.len());
+    let end = cut
+        .rfind(' ')
+        .filter(|end| *end > most / 2)
+        .unwrap_or(cut.len());
     format!("{}…", cut[..end].trim_end())
 }
 
@@ -117,20 +124,53 @@ mod tests {
 
     #[test]
     fn a_document_without_a_heading_is_called_by_its_file() {
-        assert_eq!(split(Kind::Markdown, "some text\n", "notes/first-steps.md").title, "first steps");
-        assert_eq!(split(Kind::Code, "fn main() {}\n", "src/main.rs").title, "src/main.rs");
+        assert_eq!(
+            split(Kind::Markdown, "some text\n", "notes/first-steps.md").title,
+            "first steps"
+        );
+        assert_eq!(
+            split(Kind::Code, "fn main() {}\n", "src/main.rs").title,
+            "src/main.rs"
+        );
     }
 
     #[test]
     fn every_format_survives_any_text() {
-        let awkward = ["", "\n", "#", "```", "---", "<", "<h1", "&", "&#x;", "===\n===", "\u{feff}", "é\r\n\r\n#é#\n---\n", "<!--", "<script>", "<pre>\n\n"];
-        for kind in [Kind::Markdown, Kind::ReStructured, Kind::Html, Kind::Text, Kind::Code] {
+        let awkward = [
+            "",
+            "\n",
+            "#",
+            "```",
+            "---",
+            "<",
+            "<h1",
+            "&",
+            "&#x;",
+            "===\n===",
+            "\u{feff}",
+            "é\r\n\r\n#é#\n---\n",
+            "<!--",
+            "<script>",
+            "<pre>\n\n",
+        ];
+        for kind in [
+            Kind::Markdown,
+            Kind::ReStructured,
+            Kind::Html,
+            Kind::Text,
+            Kind::Code,
+        ] {
             for one in awkward {
                 for other in awkward {
                     let text = format!("{one}{other}");
                     let last = text.lines().count().max(1) as u32;
                     for passage in split(kind, &text, "a").passages {
-                        assert!(passage.start_line >= 1 && passage.start_line <= passage.end_line && passage.end_line <= last, "{kind:?} {text:?} {passage:?}");
+                        assert!(
+                            passage.start_line >= 1
+                                && passage.start_line <= passage.end_line
+                                && passage.end_line <= last,
+                            "{kind:?} {text:?} {passage:?}"
+                        );
                     }
                 }
             }

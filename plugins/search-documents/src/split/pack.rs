@@ -29,7 +29,12 @@ struct Open {
 
 impl<'a> Packer<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { text, passages: Vec::new(), heading: String::new(), open: None }
+        Self {
+            text,
+            passages: Vec::new(),
+            heading: String::new(),
+            open: None,
+        }
     }
 
     /// Begins a section: nothing is joined over its edge.
@@ -40,7 +45,11 @@ impl<'a> Packer<'a> {
 
     /// Ends the passage here if it is already of some size.
     pub fn rather_here(&mut self) {
-        if self.open.as_ref().is_some_and(|open| open.words >= ENOUGH / 2) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.words >= ENOUGH / 2)
+        {
             self.close();
         }
     }
@@ -53,7 +62,9 @@ impl<'a> Packer<'a> {
     pub fn block(&mut self, start: usize, end: usize, start_line: u32, end_line: u32) {
         let words = count_words(&self.text[start..end]);
         if let Some(open) = &mut self.open {
-            if open.words + words <= MOST || (open.words < ENOUGH / 2 && open.words + words <= TOLERATED) {
+            if open.words + words <= MOST
+                || (open.words < ENOUGH / 2 && open.words + words <= TOLERATED)
+            {
                 open.end = end;
                 open.end_line = end_line;
                 open.words += words;
@@ -68,7 +79,13 @@ impl<'a> Packer<'a> {
             self.part(start, end, start_line);
             return;
         }
-        self.open = Some(Open { start, end, start_line, end_line, words });
+        self.open = Some(Open {
+            start,
+            end,
+            start_line,
+            end_line,
+            words,
+        });
     }
 
     /// Parts a block that is too large, at the ends of lines, and within a line
@@ -83,7 +100,13 @@ impl<'a> Packer<'a> {
                 self.close();
                 for (from, to) in sentences(line.text) {
                     let words = count_words(&line.text[from..to]);
-                    self.open = Some(Open { start: at + from, end: at + to, start_line: number, end_line: number, words });
+                    self.open = Some(Open {
+                        start: at + from,
+                        end: at + to,
+                        start_line: number,
+                        end_line: number,
+                        words,
+                    });
                     self.close();
                 }
             } else if let Some(open) = &mut self.open
@@ -94,7 +117,13 @@ impl<'a> Packer<'a> {
                 open.words += words;
             } else {
                 self.close();
-                self.open = Some(Open { start: at, end: line_end, start_line: number, end_line: number, words });
+                self.open = Some(Open {
+                    start: at,
+                    end: line_end,
+                    start_line: number,
+                    end_line: number,
+                    words,
+                });
             }
             at = line_end;
             // Over the line's end: `\n` or `\r\n`.
@@ -156,7 +185,8 @@ fn sentences(line: &str) -> Vec<(usize, usize)> {
 }
 
 fn words_of(line: &str) -> impl Iterator<Item = (usize, &str)> {
-    line.split_ascii_whitespace().map(move |word| (word.as_ptr() as usize - line.as_ptr() as usize, word))
+    line.split_ascii_whitespace()
+        .map(move |word| (word.as_ptr() as usize - line.as_ptr() as usize, word))
 }
 
 #[cfg(test)]
@@ -176,15 +206,29 @@ mod tests {
 
     #[test]
     fn small_blocks_are_joined_and_none_is_lost() {
-        let text = (0..50).map(|number| format!("paragraph {number} {}", "word ".repeat(20).trim_end())).collect::<Vec<_>>().join("\n\n");
+        let text = (0..50)
+            .map(|number| format!("paragraph {number} {}", "word ".repeat(20).trim_end()))
+            .collect::<Vec<_>>()
+            .join("\n\n");
         let passages = pack(&text);
-        assert!(passages.len() > 3 && passages.len() < 9, "{}", passages.len());
+        assert!(
+            passages.len() > 3 && passages.len() < 9,
+            "{}",
+            passages.len()
+        );
         for passage in &passages[..passages.len() - 1] {
             assert!((ENOUGH..=MOST).contains(&count_words(&passage.text)));
         }
-        let joined: Vec<_> = passages.iter().map(|passage| passage.text.as_str()).collect();
+        let joined: Vec<_> = passages
+            .iter()
+            .map(|passage| passage.text.as_str())
+            .collect();
         assert_eq!(joined.join("\n\n"), text);
-        assert!(passages.windows(2).all(|pair| pair[1].start_line == pair[0].end_line + 2));
+        assert!(
+            passages
+                .windows(2)
+                .all(|pair| pair[1].start_line == pair[0].end_line + 2)
+        );
     }
 
     #[test]
@@ -197,20 +241,34 @@ mod tests {
             assert!(count_words(&passage.text) <= TOLERATED);
             assert_eq!((passage.start_line, passage.end_line), (1, 1));
         }
-        let words: usize = passages.iter().map(|passage| count_words(&passage.text)).sum();
+        let words: usize = passages
+            .iter()
+            .map(|passage| count_words(&passage.text))
+            .sum();
         assert_eq!(words, 1400);
     }
 
     #[test]
     fn a_block_of_many_lines_keeps_its_line_numbers() {
-        let text = (1..=100).map(|number| format!("line {number} of a block that goes on")).collect::<Vec<_>>().join("\r\n");
+        let text = (1..=100)
+            .map(|number| format!("line {number} of a block that goes on"))
+            .collect::<Vec<_>>()
+            .join("\r\n");
         let mut packer = Packer::new(&text);
         packer.block(0, text.len(), 11, 110);
         let passages = packer.finish();
         assert!(passages.len() > 2);
         for passage in &passages {
-            assert!(passage.text.starts_with(&format!("line {} ", passage.start_line - 10)));
-            assert!(passage.text.contains(&format!("line {} ", passage.end_line - 10)));
+            assert!(
+                passage
+                    .text
+                    .starts_with(&format!("line {} ", passage.start_line - 10))
+            );
+            assert!(
+                passage
+                    .text
+                    .contains(&format!("line {} ", passage.end_line - 10))
+            );
         }
         assert_eq!(passages.last().unwrap().end_line, 110);
     }

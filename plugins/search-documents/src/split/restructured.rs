@@ -18,10 +18,13 @@ pub fn split(text: &str) -> Split {
         }
         if let Some((heading, mark, overlined, length)) = heading(&all[at..]) {
             let style = (mark, overlined);
-            let level = levels.iter().position(|known| *known == style).unwrap_or_else(|| {
-                levels.push(style);
-                levels.len() - 1
-            });
+            let level = levels
+                .iter()
+                .position(|known| *known == style)
+                .unwrap_or_else(|| {
+                    levels.push(style);
+                    levels.len() - 1
+                });
             if title.is_empty() {
                 heading.clone_into(&mut title);
             }
@@ -31,14 +34,20 @@ pub fn split(text: &str) -> Split {
             continue;
         }
         let first = at;
-        while at < all.len() && !all[at].is_blank() && (at == first || heading(&all[at..]).is_none()) {
+        while at < all.len()
+            && !all[at].is_blank()
+            && (at == first || heading(&all[at..]).is_none())
+        {
             at += 1;
         }
         let start = offset(text, all[first]);
         let end = offset(text, all[at - 1]) + all[at - 1].text.len();
         packer.block(start, end, all[first].number, all[at - 1].number);
     }
-    Split { title, passages: packer.finish() }
+    Split {
+        title,
+        passages: packer.finish(),
+    }
 }
 
 fn offset(text: &str, line: Line<'_>) -> usize {
@@ -53,12 +62,17 @@ fn heading<'a>(lines: &[Line<'a>]) -> Option<(&'a str, u8, bool, usize)> {
     if let Some((mark, length)) = rule(first.text) {
         let (under, under_length) = rule(lines.get(2)?.text)?;
         let text = second.text.trim();
-        let fits = under == mark && under_length == length && !text.is_empty() && text.chars().count() <= length;
+        let fits = under == mark
+            && under_length == length
+            && !text.is_empty()
+            && text.chars().count() <= length;
         return fits.then_some((text, mark, true, 3));
     }
     let (mark, length) = rule(second.text)?;
     let text = first.text.trim_end();
-    let fits = !text.starts_with([' ', '\t']) && text.chars().count() <= length && text.chars().any(char::is_alphanumeric);
+    let fits = !text.starts_with([' ', '\t'])
+        && text.chars().count() <= length
+        && text.chars().any(char::is_alphanumeric);
     fits.then_some((text, mark, false, 2))
 }
 
@@ -66,7 +80,8 @@ fn rule(line: &str) -> Option<(u8, usize)> {
     let line = line.trim_end();
     let mark = *line.as_bytes().first()?;
     let marks = b"=-`:.'\"~^_*+#<>!$%&(),/;?@[\\]{|}";
-    (line.len() >= 2 && marks.contains(&mark) && line.bytes().all(|byte| byte == mark)).then_some((mark, line.len()))
+    (line.len() >= 2 && marks.contains(&mark) && line.bytes().all(|byte| byte == mark))
+        .then_some((mark, line.len()))
 }
 
 #[cfg(test)]
@@ -78,7 +93,11 @@ mod tests {
         let text = "=====\nTitle\n=====\n\nIntro.\n\nPart\n----\nText.\n\nSub\n~~~\nMore.\n\nNext\n----\n\nEnd.\n";
         let split = split(text);
         assert_eq!(split.title, "Title");
-        let found: Vec<_> = split.passages.iter().map(|one| (one.heading.as_str(), one.start_line, one.text.as_str())).collect();
+        let found: Vec<_> = split
+            .passages
+            .iter()
+            .map(|one| (one.heading.as_str(), one.start_line, one.text.as_str()))
+            .collect();
         assert_eq!(
             found,
             [

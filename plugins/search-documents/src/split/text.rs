@@ -24,17 +24,23 @@ pub fn split(text: &str) -> Split {
     if let Some((start, end, first, last)) = block {
         packer.block(start, end, first, last);
     }
-    Split { title: title(text).unwrap_or_default(), passages: packer.finish() }
+    Split {
+        title: title(text).unwrap_or_default(),
+        passages: packer.finish(),
+    }
 }
 
 /// The first line, when it stands alone, is short and is no sentence.
 pub(super) fn title(text: &str) -> Option<String> {
     let mut rest = lines(text).skip_while(super::Line::is_blank);
     let first = rest.next()?.text.trim();
-    let alone = rest.next().is_some_and(|next| next.is_blank() || next.text.bytes().all(|byte| matches!(byte, b'=' | b'-')));
+    let alone = rest.next().is_some_and(|next| {
+        next.is_blank() || next.text.bytes().all(|byte| matches!(byte, b'=' | b'-'))
+    });
     let words = count_words(first);
     let speaks = first.chars().any(char::is_alphabetic);
-    (alone && speaks && words <= 25 && first.len() <= 250 && !first.ends_with([',', ';', ':'])).then(|| first.to_owned())
+    (alone && speaks && words <= 25 && first.len() <= 250 && !first.ends_with([',', ';', ':']))
+        .then(|| first.to_owned())
 }
 
 #[cfg(test)]
@@ -46,7 +52,10 @@ mod tests {
         let split = split("A Short History\n\nIt began.\nIt went on.\n\nIt ended.\n");
         assert_eq!(split.title, "A Short History");
         assert_eq!(split.passages.len(), 1);
-        assert_eq!((split.passages[0].start_line, split.passages[0].end_line), (1, 6));
+        assert_eq!(
+            (split.passages[0].start_line, split.passages[0].end_line),
+            (1, 6)
+        );
     }
 
     #[test]

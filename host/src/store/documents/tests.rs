@@ -1,0 +1,289 @@
+use std::path::Path;
+
+use super::*;
+
+fn index(directory: &Path, digest: &str) -> Index {
+    Index::new(directory, Path::new("/docs"), "plugin", digest)
+}
+
+fn stamp(number: i64) -> Stamp {
+    Stamp {
+        size: 1,
+        modified: number,
+        changed: number,
+    }
+}
+
+fn passage(heading: &str, line: u32, text: &str) -> Passage {
+    Passage {
+        heading: heading.to_owned(),
+        start_line: line,
+        end_line: line,
+        text: text.to_owned(),
+    }
+}
+
+fn document(path: &str, title: &str, texts: &[&str]) -> Document {
+    let passages = texts
+        .iter()
+        .zip(1..)
+        .map(|(text, line)| passage("", line, text))
+        .collect();
+    Document {
+        path: path.to_owned(),
+        title: title.to_owned(),
+        passages,
+        stamp: stamp(1),
+    }
+}
+
+async fn fill(index: &Index, documents: Vec<Document>) {
+    let paths = documents
+        .iter()
+        .map(|document| document.path.clone())
+        .collect();
+    let writer = Writer::start(index).unwrap();
+    writer.put(documents).await.unwrap();
+    writer.retain(paths).await.unwrap();
+}
+
+fn paths(index: &Index, question: &str) -> Vec<String> {
+    let found = search(std::slice::from_ref(index), question, 10, 1).unwrap();
+    found.into_iter().map(|found| found.path).collect()
+}
+
+#[tokio::test]
+async fn a_document_is_found_replaced_and_forgotten() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    fill(
+        &index,
+        vec![
+            document("a.md", "Fish", &["cod and eels"]),
+            document("b.md", "Birds", &["the heron"]),
+        ],
+    )
+    .await;
+    assert_eq!(paths(&index, "eel"), ["a.md"]);
+    assert!(index.stamps().unwrap().holds("a.md", stamp(1)));
+    assert!(!index.stamps().unwrap().holds("a.md", stamp(2)));
+
+    let writer = Writer::start(&index).unwrap();
+    let changed = Document {
+        stamp: stamp(2),
+        ..document("a.md", "Fish", &["only salmon"])
+    };
+    writer.put(vec![changed]).await.unwrap();
+    assert_eq!(writer.retain(vec!["a.md".to_owned()]).await.unwrap(), 1);
+    assert_eq!(paths(&index, "eel"), Vec::<String>::new());
+    assert_eq!(paths(&index, "heron"), Vec::<String>::new());
+    assert_eq!(paths(&index, "salmon"), ["a.md"]);
+    assert!(index.stamps().unwrap().holds("a.md", stamp(2)));
+}
+
+#[tokio::test]
+async fn what_was_put_is_kept_when_the_pass_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    let writer = Writer::start(&index).unwrap();
+    writer
+        .put(vec![document("a.md", "", &["cod"])])
+        .await
+        .unwrap();
+    drop(writer);
+    // The lock is free once the writer has ended.
+    drop(index.lock().unwrap());
+    assert_eq!(paths(&index, "cod"), ["a.md"]);
+}
+
+#[tokio::test]
+async fn another_version_of_the_plugin_starts_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = index(directory.path(), "1");
+    fill(&old, vec![document("a.md", "", &["cod"])]).await;
+    let new = index(directory.path(), "2");
+    assert_eq!(paths(&new, "cod"), Vec::<String>::new());
+    fill(&new, vec![document("b.md", "", &["cod"])]).await;
+    assert_eq!(paths(&new, "cod"), ["b.md"]);
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_built_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = index(directory.path(), "1");
+    fill(&first, vec![document("a.md", "", &["cod"])]).await;
+    let path = first.path().to_owned();
+    drop(first);
+    std::fs::write(
+        &path,
+        b"this is not a database, but it is long enough to look like a file",
+    )
+    .unwrap();
+    let second = index(directory.path(), "1");
+    assert_eq!(paths(&second, "cod"), Vec::<String>::new());
+    fill(&second, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&second, "cod"), ["a.md"]);
+}
+
+#[tokio::test]
+async fn damage_inside_the_file_is_an_error_once_and_then_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = index(directory.path(), "1");
+    let many: Vec<String> = (0..400)
+        .map(|number| format!("cod number{number} swims"))
+        .collect();
+    fill(
+        &first,
+        many.iter()
+            .enumerate()
+            .map(|(number, text)| document(&format!("{number}.md"), "", &[text]))
+            .collect(),
+    )
+    .await;
+    let path = first.path().to_owned();
+    drop(first);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let length = bytes.len();
+    for byte in &mut bytes[12_288..length] {
+        *byte = 0x5a;
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let second = index(directory.path(), "1");
+    if let Err(error) = search(std::slice::from_ref(&second), "cod", 10, 1) {
+        assert!(matches!(error, IndexError::Damaged { .. }), "{error}");
+    }
+    fill(&second, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&second, "cod"), ["a.md"]);
+}
+
+#[tokio::test]
+async fn titles_headings_and_rare_words_decide() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    let filler = "water and waves and more water with some waves";
+    let mut documents: Vec<Document> = (0..30)
+        .map(|number| document(&format!("filler{number}.md"), "Sea", &[filler]))
+        .collect();
+    documents.push(document(
+        "titled.md",
+        "Migration of herons",
+        &["they fly far over the water"],
+    ));
+    documents.push(document(
+        "mentions.md",
+        "Ponds",
+        &["a heron was seen once at the water", filler, filler],
+    ));
+    let mut headed = document("headed.md", "Diary", &["we looked at the water"]);
+    headed.passages[0].heading = "Diary › Kingfisher".to_owned();
+    documents.push(headed);
+    fill(&index, documents).await;
+    assert_eq!(
+        paths(&index, "heron water")[..2],
+        ["titled.md", "mentions.md"]
+    );
+    assert_eq!(paths(&index, "kingfishers"), ["headed.md"]);
+    assert_eq!(paths(&index, "the of and"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn words_that_stand_together_count_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    let apart = "memory one two three four five six seven eight nine ten eleven twelve leak";
+    let together = "one two three four five six seven memory leak eight nine ten eleven twelve";
+    fill(
+        &index,
+        vec![
+            document("apart.md", "", &[apart]),
+            document("together.md", "", &[together]),
+        ],
+    )
+    .await;
+    assert_eq!(paths(&index, "memory leak"), ["together.md", "apart.md"]);
+}
+
+#[tokio::test]
+async fn the_best_passages_of_a_document_come_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    let long = document(
+        "long.md",
+        "Notes",
+        &[
+            "nothing here",
+            "cod cod and eel",
+            "one eel",
+            "nothing there",
+        ],
+    );
+    fill(
+        &index,
+        vec![long, document("short.md", "Other", &["a heron"])],
+    )
+    .await;
+    let found = search(std::slice::from_ref(&index), "cod eel", 10, 2).unwrap();
+    let lines: Vec<_> = found
+        .iter()
+        .map(|found| (found.path.as_str(), found.start_line))
+        .collect();
+    assert_eq!(lines, [("long.md", 2), ("long.md", 3)]);
+    assert!(found[0].score > found[1].score && found[1].score > 0.0);
+}
+
+#[tokio::test]
+async fn several_indexes_are_ranked_as_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let one = Index::new(directory.path(), Path::new("/one"), "plugin", "1");
+    let two = Index::new(directory.path(), Path::new("/two"), "plugin", "1");
+    fill(
+        &one,
+        vec![
+            document("a.md", "Cod", &["all about cod and cod"]),
+            document("b.md", "Eel", &["an eel"]),
+        ],
+    )
+    .await;
+    fill(
+        &two,
+        vec![
+            document("a.md", "Birds", &["a heron eats cod"]),
+            document("c.md", "Owl", &["an owl"]),
+        ],
+    )
+    .await;
+    let found = search(&[one, two], "cod", 10, 1).unwrap();
+    let places: Vec<_> = found
+        .iter()
+        .map(|found| (found.index, found.path.as_str()))
+        .collect();
+    assert_eq!(places, [(0, "a.md"), (1, "a.md")]);
+}
+
+#[tokio::test]
+async fn any_question_is_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    fill(&index, vec![document("a.md", "Cod", &["cod"])]).await;
+    let long = "cod eel ".repeat(130_000);
+    for question in [
+        "",
+        " ",
+        "\"",
+        "cod OR",
+        "NEAR(",
+        "title:cod*",
+        "\0",
+        "ééé 水",
+        "'; DROP TABLE words; --",
+        &long,
+    ] {
+        search(std::slice::from_ref(&index), question, 10, 1).unwrap();
+    }
+    assert_eq!(paths(&index, &long), ["a.md"]);
+    assert!(
+        search(std::slice::from_ref(&index), "cod", 0, 1)
+            .unwrap()
+            .is_empty()
+    );
+}
