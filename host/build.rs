@@ -14,12 +14,8 @@ use std::process::Command;
 const TARGET: &str = "wasm32-wasip2";
 
 /// Every crate under `plugins/` that is part of the product.
-const PLUGINS: &[&str] = &[
-    "strategy-adaptive",
-    "extractor-json",
-    "search-documents",
-    "agent-extractive",
-];
+const PLUGINS: &[&str] =
+    &["strategy-adaptive", "extractor-json", "search-documents", "agent-extractive"];
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("..");
@@ -89,9 +85,8 @@ fn shared_target(out: &Path) -> PathBuf {
 fn ensure_target() {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let installed = || {
-        let output = Command::new(&rustc)
-            .args(["--print", "target-libdir", "--target", TARGET])
-            .output();
+        let output =
+            Command::new(&rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
         output.is_ok_and(|output| {
             output.status.success()
                 && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
@@ -125,7 +120,8 @@ fn embed(components: &Path, out: &Path) {
         let copy = out.join(format!("{plugin}.wasm"));
         fs::write(&copy, bytes)
             .unwrap_or_else(|error| panic!("cannot write {}: {error}", copy.display()));
-        let _ = writeln!(table, "    ({plugin:?}, include_bytes!({:?})),", copy.display().to_string());
+        let _ =
+            writeln!(table, "    ({plugin:?}, include_bytes!({:?})),", copy.display().to_string());
     }
     table.push(']');
     fs::write(out.join("builtin.rs"), table).expect("OUT_DIR can be written");

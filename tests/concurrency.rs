@@ -96,8 +96,5 @@ fn nothing_is_half_written_after_a_kill() {
         .json();
     assert_findings_stand(&outcome, &home.work());
     let history = home.run(["history", "--json"]).assert_success().json();
-    assert!(
-        !history.to_string().contains("\"running\""),
-        "left behind as running: {history:#}"
-    );
+    assert!(!history.to_string().contains("\"running\""), "left behind as running: {history:#}");
 }

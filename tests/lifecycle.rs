@@ -30,11 +30,7 @@ fn the_end_of_input_before_the_first_request_is_no_error() {
     let ended = home.serve(documents.path()).end();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert!(ended.rest.is_empty(), "{:?}", ended.rest);
-    assert!(
-        !ended.stderr.to_lowercase().contains("error"),
-        "{}",
-        ended.stderr
-    );
+    assert!(!ended.stderr.to_lowercase().contains("error"), "{}", ended.stderr);
 }
 
 #[test]

@@ -17,12 +17,7 @@ fn assert_refused(line: &[u8]) -> Value {
     client.send_line(line);
     let error = client.stray_error();
     assert!(error["error"]["code"].is_i64(), "{error:#}");
-    assert!(
-        error["error"]["message"]
-            .as_str()
-            .is_some_and(|text| !text.is_empty()),
-        "{error:#}"
-    );
+    assert!(error["error"]["message"].as_str().is_some_and(|text| !text.is_empty()), "{error:#}");
     assert_works(client);
     error
 }
@@ -110,10 +105,7 @@ fn a_request_before_the_session_is_open() {
     let (home, documents) = (Home::new(), Documents::new());
     let mut client = home.serve(documents.path());
     let answer = client.call("tools/list", json!({}));
-    assert!(
-        answer["error"]["code"].is_i64(),
-        "neither a session nor a context: {answer:#}"
-    );
+    assert!(answer["error"]["code"].is_i64(), "neither a session nor a context: {answer:#}");
 }
 
 #[test]
@@ -132,16 +124,11 @@ fn a_line_of_seventeen_mebibytes() {
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
     let question = "tide ".repeat((17 << 20) / 5);
-    let id = client.request(
-        "tools/call",
-        json!({ "name": "search", "arguments": { "query": question } }),
-    );
+    let id = client
+        .request("tools/call", json!({ "name": "search", "arguments": { "query": question } }));
     let answer = error_for(&mut client, id);
     let text = answer.to_string();
-    assert!(
-        text.len() < 10_000,
-        "the error does not repeat the question"
-    );
+    assert!(text.len() < 10_000, "the error does not repeat the question");
     assert_works(client);
 }
 

@@ -23,11 +23,8 @@ fn the_python_client_lists_and_calls_the_tools() {
         Err(reason) => return skip(&reason),
     };
     let (home, documents) = (Home::new(), Documents::new());
-    let environment: Value = home
-        .environment()
-        .iter()
-        .map(|(name, value)| (*name, text(value)))
-        .collect();
+    let environment: Value =
+        home.environment().iter().map(|(name, value)| (*name, text(value))).collect();
     let server = json!({
         "command": program::binary(),
         "arguments": ["serve", "--docs", documents.path()],
@@ -53,12 +50,7 @@ fn the_inspector_lists_and_calls_the_tools() {
     };
     let (home, documents) = (Home::new(), Documents::new());
     for era in ["legacy", "modern"] {
-        let listed = inspector.run(
-            &home,
-            &documents,
-            era,
-            &["--method", "tools/list", "--strict"],
-        );
+        let listed = inspector.run(&home, &documents, era, &["--method", "tools/list", "--strict"]);
         assert_quiet(&listed);
         let list = listed.json();
         let names: Vec<&str> = list["tools"]
@@ -77,26 +69,13 @@ fn the_inspector_lists_and_calls_the_tools() {
                 &home,
                 &documents,
                 era,
-                &[
-                    "--method",
-                    "tools/call",
-                    "--tool-name",
-                    tool,
-                    "--tool-args-json",
-                    &arguments,
-                ],
+                &["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments],
             );
             assert_quiet(&called);
             let result = called.json();
             assert_ne!(result["isError"], true, "{era} {tool}: {result:#}");
-            assert!(
-                result["structuredContent"].is_object(),
-                "{era} {tool}: {result:#}"
-            );
-            assert!(
-                result["content"].to_string().contains(file),
-                "{era} {tool}: {result:#}"
-            );
+            assert!(result["structuredContent"].is_object(), "{era} {tool}: {result:#}");
+            assert!(result["content"].to_string().contains(file), "{era} {tool}: {result:#}");
         }
     }
 }
@@ -135,20 +114,13 @@ impl Inspector {
             .map(|package| modules.join(package).join("bin/node"))
             .find(|path| path.is_file())
             .ok_or("there is no Node package for this platform")?;
-        Ok(Self {
-            node,
-            script: modules.join(".bin/mcp-inspector"),
-        })
+        Ok(Self { node, script: modules.join(".bin/mcp-inspector") })
     }
 
     #[track_caller]
     fn run(&self, home: &Home, documents: &Documents, era: &str, arguments: &[&str]) -> Finished {
         let mut command = Command::new(&self.node);
-        command
-            .arg(&self.script)
-            .arg("--cli")
-            .args(arguments)
-            .args(["--protocol-era", era]);
+        command.arg(&self.script).arg("--cli").args(arguments).args(["--protocol-era", era]);
         for (name, value) in home.environment() {
             command.arg("-e").arg(format!("{name}={}", text(&value)));
         }
@@ -185,8 +157,5 @@ fn read(name: &str) -> String {
 }
 
 fn text(value: &OsString) -> String {
-    value
-        .to_str()
-        .expect("a temporary path is UTF-8")
-        .to_owned()
+    value.to_str().expect("a temporary path is UTF-8").to_owned()
 }

@@ -17,9 +17,7 @@ fn a_session_opens_in_the_version_that_the_client_asks_for() {
         assert_eq!(result["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
         assert!(result["capabilities"]["tools"].is_object(), "{result:#}");
         assert!(
-            result["instructions"]
-                .as_str()
-                .is_some_and(|text| !text.is_empty()),
+            result["instructions"].as_str().is_some_and(|text| !text.is_empty()),
             "a client's model is told what the server is for: {result:#}"
         );
         let pong = client.call("ping", json!({}));
@@ -97,28 +95,14 @@ fn every_tool_says_what_it_is_and_what_comes_back() {
     assert_eq!(tool_names(&list), ["deep_search", "search"]);
     for tool in list["result"]["tools"].as_array().expect("tools") {
         let name = tool["name"].as_str().expect("a name");
-        assert!(
-            tool["title"]
-                .as_str()
-                .is_some_and(|title| !title.is_empty()),
-            "{name}: no title"
-        );
+        assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name}: no title");
         let description = tool["description"].as_str().unwrap_or_default();
-        assert!(
-            description.len() > 100,
-            "{name}: too little said: {description:?}"
-        );
+        assert!(description.len() > 100, "{name}: too little said: {description:?}");
 
         let annotations = &tool["annotations"];
         assert_eq!(annotations["readOnlyHint"], true, "{name}: {annotations}");
-        assert_ne!(
-            annotations["destructiveHint"], true,
-            "{name}: {annotations}"
-        );
-        assert!(
-            annotations["openWorldHint"].is_boolean(),
-            "{name}: {annotations}"
-        );
+        assert_ne!(annotations["destructiveHint"], true, "{name}: {annotations}");
+        assert!(annotations["openWorldHint"].is_boolean(), "{name}: {annotations}");
 
         for part in ["inputSchema", "outputSchema"] {
             let schema = &tool[part];
@@ -133,14 +117,10 @@ fn every_tool_says_what_it_is_and_what_comes_back() {
                 .is_some_and(|list| list.contains(&json!("query"))),
             "{name}: the query is required"
         );
-        for (property, schema) in tool["inputSchema"]["properties"]
-            .as_object()
-            .expect("properties")
+        for (property, schema) in tool["inputSchema"]["properties"].as_object().expect("properties")
         {
             assert!(
-                schema["description"]
-                    .as_str()
-                    .is_some_and(|text| !text.is_empty()),
+                schema["description"].as_str().is_some_and(|text| !text.is_empty()),
                 "{name}.{property}: no description"
             );
         }
@@ -155,10 +135,7 @@ fn assert_portable(schema: &Value, place: &str) {
             if let Some(format) = members.get("format").and_then(Value::as_str) {
                 assert!(!format.starts_with("uint"), "{place}: format {format:?}");
             }
-            assert!(
-                !members.get("type").is_some_and(Value::is_array),
-                "{place}: a list of types"
-            );
+            assert!(!members.get("type").is_some_and(Value::is_array), "{place}: a list of types");
             for (name, value) in members {
                 assert_portable(value, &format!("{place}.{name}"));
             }

@@ -10,35 +10,18 @@ use crate::support::home::Home;
 const QUESTIONS: [(&str, &str, &str); 6] = [
     ("When do spring tides come?", "tides.md", "new moon"),
     ("How long are backups kept?", "operations.md", "35 days"),
-    (
-        "Why did the primary stop taking writes?",
-        "incidents.rst",
-        "write-ahead log",
-    ),
-    (
-        "Why does the lure of the anglerfish glow?",
-        "bioluminescence.html",
-        "bacteria",
-    ),
-    (
-        "How thick were the quartz windows?",
-        "pressure.txt",
-        "76 millimetres",
-    ),
-    (
-        "How is a sounding corrected for the tide?",
-        "soundings.py",
-        "chart datum",
-    ),
+    ("Why did the primary stop taking writes?", "incidents.rst", "write-ahead log"),
+    ("Why does the lure of the anglerfish glow?", "bioluminescence.html", "bacteria"),
+    ("How thick were the quartz windows?", "pressure.txt", "76 millimetres"),
+    ("How is a sounding corrected for the tide?", "soundings.py", "chart datum"),
 ];
 
 #[test]
 fn every_finding_stands_where_it_says() {
     let (home, documents) = (Home::new(), Documents::new());
     for (question, file, words) in QUESTIONS {
-        let finished = home
-            .run(["research", question, "--json", "--docs", text(&documents)])
-            .assert_success();
+        let finished =
+            home.run(["research", question, "--json", "--docs", text(&documents)]).assert_success();
         let outcome = finished.json();
         assert_eq!(outcome["status"], "completed", "{outcome:#}");
         assert_findings_stand(&outcome, &home.work());
@@ -53,12 +36,7 @@ fn every_finding_stands_where_it_says() {
 fn the_report_is_markdown_that_names_file_and_line() {
     let (home, documents) = (Home::new(), Documents::new());
     let finished = home
-        .run([
-            "research",
-            "How is a failover done?",
-            "--docs",
-            text(&documents),
-        ])
+        .run(["research", "How is a failover done?", "--docs", text(&documents)])
         .assert_success();
     let report = &finished.stdout;
     assert!(report.starts_with('#'), "{report}");
@@ -75,22 +53,11 @@ fn the_report_is_markdown_that_names_file_and_line() {
 #[test]
 fn paths_are_as_the_user_would_write_them() {
     let (home, documents) = (Home::new(), Documents::new());
-    let arguments = [
-        "research",
-        "How long are backups kept?",
-        "--json",
-        "--docs",
-        ".",
-    ];
+    let arguments = ["research", "How long are backups kept?", "--json", "--docs", "."];
     let mut command = home.command(arguments);
     command.current_dir(documents.path());
-    let outcome = crate::support::program::run(&mut command)
-        .assert_success()
-        .json();
-    assert_eq!(
-        outcome["findings"][0]["source"]["url"], "handbook/operations.md",
-        "{outcome:#}"
-    );
+    let outcome = crate::support::program::run(&mut command).assert_success().json();
+    assert_eq!(outcome["findings"][0]["source"]["url"], "handbook/operations.md", "{outcome:#}");
     assert_findings_stand(&outcome, documents.path());
 }
 
@@ -105,68 +72,35 @@ fn a_question_that_the_documents_do_not_answer_is_not_padded() {
         text(&documents),
     ]);
     let outcome = finished.assert_success().json();
-    assert_eq!(
-        outcome["findings"].as_array().map(Vec::len),
-        Some(0),
-        "{outcome:#}"
-    );
-    assert!(
-        outcome["note"]
-            .as_str()
-            .is_some_and(|note| !note.is_empty()),
-        "{outcome:#}"
-    );
+    assert_eq!(outcome["findings"].as_array().map(Vec::len), Some(0), "{outcome:#}");
+    assert!(outcome["note"].as_str().is_some_and(|note| !note.is_empty()), "{outcome:#}");
 }
 
 #[test]
 fn search_prints_hits() {
     let (home, documents) = (Home::new(), Documents::new());
-    let plain = home
-        .run(["search", "rule of twelfths", "--docs", text(&documents)])
-        .assert_success();
+    let plain =
+        home.run(["search", "rule of twelfths", "--docs", text(&documents)]).assert_success();
     assert!(plain.stdout.contains("tides.md:"), "{}", plain.transcript());
     let json = home
-        .run([
-            "search",
-            "rule of twelfths",
-            "--limit",
-            "1",
-            "--json",
-            "--docs",
-            text(&documents),
-        ])
+        .run(["search", "rule of twelfths", "--limit", "1", "--json", "--docs", text(&documents)])
         .assert_success()
         .json();
     let text = json.to_string();
     assert!(text.contains("tides.md"), "{json:#}");
-    assert!(
-        !text.contains("operations.md"),
-        "one hit was asked for: {json:#}"
-    );
+    assert!(!text.contains("operations.md"), "one hit was asked for: {json:#}");
 }
 
 #[test]
 fn history_lists_what_was_asked_and_show_reads_it_back() {
     let (home, documents) = (Home::new(), Documents::new());
     let first = home
-        .run([
-            "research",
-            QUESTIONS[0].0,
-            "--json",
-            "--docs",
-            text(&documents),
-        ])
+        .run(["research", QUESTIONS[0].0, "--json", "--docs", text(&documents)])
         .assert_success()
         .json();
-    let report = home
-        .run(["research", QUESTIONS[1].0, "--docs", text(&documents)])
-        .assert_success()
-        .stdout;
-    let history = home
-        .run(["history", "--json"])
-        .assert_success()
-        .json()
-        .to_string();
+    let report =
+        home.run(["research", QUESTIONS[1].0, "--docs", text(&documents)]).assert_success().stdout;
+    let history = home.run(["history", "--json"]).assert_success().json().to_string();
     for (question, ..) in &QUESTIONS[..2] {
         assert!(history.contains(question), "{history}");
     }
@@ -184,11 +118,7 @@ fn history_lists_what_was_asked_and_show_reads_it_back() {
 fn an_unknown_id_is_told() {
     let home = Home::new();
     let finished = home.run(["show", "no-such-task"]).assert_failure();
-    assert!(
-        finished.stderr.contains("no-such-task"),
-        "{}",
-        finished.transcript()
-    );
+    assert!(finished.stderr.contains("no-such-task"), "{}", finished.transcript());
     assert!(finished.stdout.is_empty(), "{}", finished.transcript());
 }
 
@@ -196,21 +126,12 @@ fn an_unknown_id_is_told() {
 fn the_index_follows_the_files() {
     let (home, documents) = (Home::new(), Documents::new());
     let ask = || {
-        home.run([
-            "search",
-            "periscope depth of the ferry",
-            "--json",
-            "--docs",
-            text(&documents),
-        ])
-        .assert_success()
-        .stdout
+        home.run(["search", "periscope depth of the ferry", "--json", "--docs", text(&documents)])
+            .assert_success()
+            .stdout
     };
     assert!(!ask().contains("ferry.md"));
-    documents.write(
-        "notes/ferry.md",
-        b"# Ferry\n\nThe periscope depth of the ferry is unknown.\n",
-    );
+    documents.write("notes/ferry.md", b"# Ferry\n\nThe periscope depth of the ferry is unknown.\n");
     assert!(ask().contains("ferry.md"));
     documents.write("notes/ferry.md", b"# Bus\n\nNothing of the kind.\n");
     assert!(!ask().contains("unknown"));
@@ -224,10 +145,7 @@ fn one_flag_moves_everything() {
     let elsewhere = home.path().join("elsewhere");
     let before = files_below(&home.data());
     let mut command = home.command(["research", QUESTIONS[0].0, "--docs", text(&documents)]);
-    command
-        .arg("--home")
-        .arg(&elsewhere)
-        .env("XDG_CACHE_HOME", home.path().join("cache"));
+    command.arg("--home").arg(&elsewhere).env("XDG_CACHE_HOME", home.path().join("cache"));
     crate::support::program::run(&mut command).assert_success();
     assert!(!files_below(&elsewhere).is_empty());
     assert_eq!(files_below(&home.data()), before);
@@ -238,17 +156,8 @@ fn one_flag_moves_everything() {
 #[test]
 fn the_other_commands_answer() {
     let home = Home::new();
-    let plugins = home
-        .run(["plugin", "list", "--json"])
-        .assert_success()
-        .json()
-        .to_string();
-    for name in [
-        "strategy-adaptive",
-        "extractor-json",
-        "search-documents",
-        "agent-extractive",
-    ] {
+    let plugins = home.run(["plugin", "list", "--json"]).assert_success().json().to_string();
+    for name in ["strategy-adaptive", "extractor-json", "search-documents", "agent-extractive"] {
         assert!(plugins.contains(name), "{plugins}");
     }
     let config = home.run(["config"]).assert_success().stdout;
@@ -258,26 +167,19 @@ fn the_other_commands_answer() {
     let version = home.run(["--version"]).assert_success().stdout;
     assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
     let help = home.run(["--help"]).assert_success().stdout;
-    for command in [
-        "research", "search", "history", "show", "serve", "plugin", "config", "doctor",
-    ] {
+    for command in ["research", "search", "history", "show", "serve", "plugin", "config", "doctor"]
+    {
         assert!(help.contains(command), "{help}");
     }
 }
 
 fn text(documents: &Documents) -> &str {
-    documents
-        .path()
-        .to_str()
-        .expect("a temporary path is UTF-8")
+    documents.path().to_str().expect("a temporary path is UTF-8")
 }
 
 /// With line ends and runs of blanks made one blank.
 fn normal(text: &str) -> String {
-    text.replace("\\n", " ")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+    text.replace("\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn files_below(directory: &std::path::Path) -> Vec<std::path::PathBuf> {

@@ -39,10 +39,7 @@ fn assert_costs_one_call(component: &str, limits: &str, words: &[&str]) {
     assert!(list["result"]["tools"].is_array(), "{list:#}");
     assert_told(&error_of(&client.answer(call)), words);
     // The instance is gone, the server is not: the same again.
-    let again = client.call_tool(
-        "deep_search",
-        json!({ "query": "when do spring tides come" }),
-    );
+    let again = client.call_tool("deep_search", json!({ "query": "when do spring tides come" }));
     assert_told(&error_of(&again), words);
     let ended = client.end();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
@@ -54,10 +51,7 @@ fn assert_told(message: &str, words: &[&str]) {
         assert!(message.contains(word), "{word:?} is missing in: {message}");
     }
     for noise in ["wasm backtrace", "wasm trap", "0x", "thread 'main'"] {
-        assert!(
-            !message.contains(noise),
-            "{noise:?} is nothing a user can read: {message}"
-        );
+        assert!(!message.contains(noise), "{noise:?} is nothing a user can read: {message}");
     }
 }
 
@@ -95,11 +89,7 @@ fn a_smaller_memory_limit_is_kept_too() {
 
 #[test]
 fn panic() {
-    assert_costs_one_call(
-        "panic",
-        "",
-        &["crashed", "the depth gauge reads below zero"],
-    );
+    assert_costs_one_call("panic", "", &["crashed", "the depth gauge reads below zero"]);
 }
 
 #[test]
@@ -139,10 +129,7 @@ fn a_spinning_backend_does_not_hold_up_another_tool() {
     let spinning: Vec<u64> = (0..4)
         .map(|_| {
             let question = json!({ "query": "when do spring tides come" });
-            client.request(
-                "tools/call",
-                json!({ "name": "deep_search", "arguments": question }),
-            )
+            client.request("tools/call", json!({ "name": "deep_search", "arguments": question }))
         })
         .collect();
     for _ in 0..10 {

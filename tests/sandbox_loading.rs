@@ -23,10 +23,7 @@ fn assert_refused(home: &Home, words: &[&str]) -> String {
 
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
-    let answer = client.call_tool(
-        "deep_search",
-        json!({ "query": "when do spring tides come" }),
-    );
+    let answer = client.call_tool("deep_search", json!({ "query": "when do spring tides come" }));
     assert_told(&error_of(&answer), words);
     let list = client.call("tools/list", json!({}));
     assert!(list["result"]["tools"].is_array(), "{list:#}");
@@ -58,36 +55,24 @@ fn search(source: &std::path::Path) -> Home {
 
 #[test]
 fn a_strategy_that_imports_files() {
-    assert_refused(
-        &strategy(&hostile("imports_files"), ""),
-        &["wasi:filesystem", "strategy"],
-    );
+    assert_refused(&strategy(&hostile("imports_files"), ""), &["wasi:filesystem", "strategy"]);
 }
 
 #[test]
 fn a_strategy_that_imports_the_network() {
-    assert_refused(
-        &strategy(&hostile("imports_network"), ""),
-        &["wasi:sockets", "strategy"],
-    );
+    assert_refused(&strategy(&hostile("imports_network"), ""), &["wasi:sockets", "strategy"]);
 }
 
 #[test]
 fn a_strategy_that_imports_processes() {
-    assert_refused(
-        &strategy(&hostile("imports_process"), ""),
-        &["process", "strategy"],
-    );
+    assert_refused(&strategy(&hostile("imports_process"), ""), &["process", "strategy"]);
 }
 
 /// No grant makes a strategy into something that may reach out.
 #[test]
 fn a_strategy_that_is_granted_a_program_is_refused_all_the_same() {
     let grants = "[plugins.hostile.grants]\ncommands = [\"true\"]";
-    assert_refused(
-        &strategy(&hostile("imports_process"), grants),
-        &["process", "strategy"],
-    );
+    assert_refused(&strategy(&hostile("imports_process"), grants), &["process", "strategy"]);
 }
 
 #[test]
@@ -107,10 +92,7 @@ fn a_strategy_in_the_place_of_a_search_backend() {
 
 #[test]
 fn a_plugin_that_lies_about_its_kind() {
-    assert_refused(
-        &strategy(&hostile("lies_about_kind"), ""),
-        &["extractor", "strategy"],
-    );
+    assert_refused(&strategy(&hostile("lies_about_kind"), ""), &["extractor", "strategy"]);
 }
 
 #[test]
@@ -126,9 +108,8 @@ fn a_core_module() {
 fn bytes_that_are_no_wasm() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("noise.wasm");
-    let noise: Vec<u8> = (0..4096_u32)
-        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
-        .collect();
+    let noise: Vec<u8> =
+        (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     fs::write(&path, noise).expect("a file");
     assert_refused(&strategy(&path, ""), &["component"]);
     fs::write(&path, b"").expect("a file");
@@ -160,10 +141,7 @@ fn a_component_that_is_not_there() {
 fn a_wrong_digest() {
     let pinned = format!("sha256 = \"{}\"", "0".repeat(64));
     let told = assert_refused(&strategy(&hostile("panic"), &pinned), &["sha256"]);
-    assert!(
-        told.contains(&"0".repeat(64)),
-        "the pinned digest is shown: {told}"
-    );
+    assert!(told.contains(&"0".repeat(64)), "the pinned digest is shown: {told}");
 }
 
 /// The digest is of the bytes, and the right one lets the component in.
@@ -184,11 +162,7 @@ fn the_right_digest() {
     let mut command = home.command(["research", "When do spring tides come?", "--docs"]);
     command.arg(documents.path());
     let finished = crate::support::program::run(&mut command).assert_failure();
-    assert!(
-        finished.stderr.contains("hostile crashed"),
-        "{}",
-        finished.transcript()
-    );
+    assert!(finished.stderr.contains("hostile crashed"), "{}", finished.transcript());
 }
 
 /// A repository that somebody else wrote cannot bring code along.
@@ -206,11 +180,7 @@ fn a_file_that_was_merely_found_may_not_load_a_component() {
     for word in ["plugins.toml:5", "hostile", "--config"] {
         assert!(finished.stderr.contains(word), "{}", finished.transcript());
     }
-    assert!(
-        !finished.stderr.contains("crashed"),
-        "it ran: {}",
-        finished.transcript()
-    );
+    assert!(!finished.stderr.contains("crashed"), "it ran: {}", finished.transcript());
 }
 
 /// What is installed can be looked at without running it.
@@ -224,15 +194,6 @@ fn plugin_list_names_the_broken_one_and_shows_the_others() {
         "{}",
         finished.transcript()
     );
-    assert!(
-        said.contains("search-documents"),
-        "{}",
-        finished.transcript()
-    );
-    assert_ne!(
-        finished.status.code(),
-        Some(101),
-        "{}",
-        finished.transcript()
-    );
+    assert!(said.contains("search-documents"), "{}", finished.transcript());
+    assert_ne!(finished.status.code(), Some(101), "{}", finished.transcript());
 }

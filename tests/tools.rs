@@ -32,21 +32,9 @@ fn structured_content_keeps_to_the_schema_and_the_text_stands_alone() {
     client.initialize(LEGACY_NEW);
     let list = client.call("tools/list", json!({}));
     for (tool, query, file) in [
-        (
-            "search",
-            "how does the anglerfish make its lure glow",
-            "bioluminescence.html",
-        ),
-        (
-            "search",
-            "which metres count as a spike in the soundings",
-            "soundings.py",
-        ),
-        (
-            "deep_search",
-            "why did the primary stop taking writes",
-            "incidents.rst",
-        ),
+        ("search", "how does the anglerfish make its lure glow", "bioluminescence.html"),
+        ("search", "which metres count as a spike in the soundings", "soundings.py"),
+        ("deep_search", "why did the primary stop taking writes", "incidents.rst"),
         ("deep_search", "when do spring tides come", "tides.md"),
     ] {
         let answer = client.call_tool(tool, json!({ "query": query }));
@@ -60,15 +48,9 @@ fn structured_content_keeps_to_the_schema_and_the_text_stands_alone() {
             .map(|error| format!("{}: {error}", error.instance_path()))
             .collect();
         assert!(problems.is_empty(), "{tool}: {problems:#?}\n{structured:#}");
-        assert!(
-            structured.to_string().contains(file),
-            "{tool} {query:?}: {structured:#}"
-        );
+        assert!(structured.to_string().contains(file), "{tool} {query:?}: {structured:#}");
         let text = text_of(&answer);
-        assert!(
-            text.contains(file),
-            "{tool} {query:?}: the text names no source: {text}"
-        );
+        assert!(text.contains(file), "{tool} {query:?}: the text names no source: {text}");
         assert!(
             serde_json::from_str::<Value>(&text).is_err(),
             "{tool}: the text is for reading, not a copy of the JSON: {text}"
@@ -85,16 +67,10 @@ fn max_results_is_kept() {
     let many = client.call_tool("search", json!({ "query": "tide", "max_results": 10 }));
     let files = |answer: &Value| {
         let text = answer["result"]["structuredContent"].to_string();
-        [
-            "tides.md",
-            "soundings.py",
-            "operations.md",
-            "pressure.txt",
-            "incidents.rst",
-        ]
-        .iter()
-        .filter(|name| text.contains(**name))
-        .count()
+        ["tides.md", "soundings.py", "operations.md", "pressure.txt", "incidents.rst"]
+            .iter()
+            .filter(|name| text.contains(**name))
+            .count()
     };
     assert_eq!(files(&one), 1, "{one:#}");
     assert!(files(&many) > 1, "{many:#}");
@@ -121,10 +97,8 @@ fn words_beyond_ascii_are_found() {
     let (home, documents) = (Home::new(), Documents::new());
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
-    let answer = client.call_tool(
-        "search",
-        json!({ "query": "Wie oft werden die Gezeiten gemessen?" }),
-    );
+    let answer =
+        client.call_tool("search", json!({ "query": "Wie oft werden die Gezeiten gemessen?" }));
     let text = text_of(&answer);
     assert!(text.contains("übersicht.md"), "{text}");
     assert!(text.contains("sechs Minuten"), "{text}");
@@ -137,14 +111,8 @@ fn a_changed_file_is_found_by_the_next_call() {
     client.initialize(LEGACY_NEW);
     let query = json!({ "query": "colour of the harbour crane" });
     let before = client.call_tool("search", query.clone());
-    assert!(
-        !before["result"].to_string().contains("crane.md"),
-        "{before:#}"
-    );
-    documents.write(
-        "notes/crane.md",
-        b"# Crane\n\nThe harbour crane has the colour of rust.\n",
-    );
+    assert!(!before["result"].to_string().contains("crane.md"), "{before:#}");
+    documents.write("notes/crane.md", b"# Crane\n\nThe harbour crane has the colour of rust.\n");
     let after = client.call_tool("search", query);
     assert!(text_of(&after).contains("crane.md"), "{after:#}");
 }
@@ -159,14 +127,8 @@ fn bad_arguments_are_told() {
         (json!({ "query": "" }), "empty"),
         (json!({ "query": "   " }), "empty"),
         (json!({ "query": 7 }), "string"),
-        (
-            json!({ "query": "tides", "max_results": "many" }),
-            "max_results",
-        ),
-        (
-            json!({ "query": "tides", "max_results": -1 }),
-            "max_results",
-        ),
+        (json!({ "query": "tides", "max_results": "many" }), "max_results"),
+        (json!({ "query": "tides", "max_results": -1 }), "max_results"),
     ] {
         let answer = client.call_tool("search", arguments.clone());
         let error = error_of(&answer);
@@ -178,10 +140,8 @@ fn bad_arguments_are_told() {
             "{arguments}: {error}"
         );
     }
-    let many = client.call_tool(
-        "deep_search",
-        json!({ "query": "tides", "max_iterations": "many" }),
-    );
+    let many =
+        client.call_tool("deep_search", json!({ "query": "tides", "max_iterations": "many" }));
     assert!(!error_of(&many).is_empty());
     let unknown = client.call_tool("levitate", json!({ "query": "tides" }));
     assert!(error_of(&unknown).contains("levitate") || error_of(&unknown).contains("not found"));
@@ -211,10 +171,7 @@ fn progress_rises_and_ends_with_the_answer() {
         let parameters = &message["params"];
         assert_eq!(parameters["progressToken"], "watch", "{message:#}");
         let progress = parameters["progress"].as_f64().expect("a number");
-        assert!(
-            progress > last,
-            "progress fell from {last} to {progress}: {before:#?}"
-        );
+        assert!(progress > last, "progress fell from {last} to {progress}: {before:#?}");
         if let Some(total) = parameters["total"].as_f64() {
             assert!(progress <= total, "{message:#}");
         }
@@ -222,11 +179,7 @@ fn progress_rises_and_ends_with_the_answer() {
     }
     let ended = client.end();
     assert!(
-        ended
-            .rest
-            .iter()
-            .filter(|message| message["method"] == "notifications/progress")
-            .count()
+        ended.rest.iter().filter(|message| message["method"] == "notifications/progress").count()
             == before.len(),
         "progress after the answer: {:#?}",
         ended.rest
@@ -289,25 +242,15 @@ fn calls_run_side_by_side() {
     client.initialize(LEGACY_NEW);
     let ids: Vec<u64> = (0..20)
         .map(|number| {
-            let query = [
-                "spring tides",
-                "backups kept",
-                "anglerfish lure",
-                "quartz windows",
-            ][number % 4];
-            client.request(
-                "tools/call",
-                json!({ "name": "search", "arguments": { "query": query } }),
-            )
+            let query =
+                ["spring tides", "backups kept", "anglerfish lure", "quartz windows"][number % 4];
+            client
+                .request("tools/call", json!({ "name": "search", "arguments": { "query": query } }))
         })
         .collect();
     for (number, id) in ids.into_iter().enumerate() {
-        let file = [
-            "tides.md",
-            "operations.md",
-            "bioluminescence.html",
-            "pressure.txt",
-        ][number % 4];
+        let file =
+            ["tides.md", "operations.md", "bioluminescence.html", "pressure.txt"][number % 4];
         let answer = client.answer(id);
         assert!(text_of(&answer).contains(file), "{answer:#}");
     }

@@ -17,7 +17,9 @@ use crate::mcp;
 use crate::plugins::contract::Passage;
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
 use crate::store::Store;
-use crate::tasks::{ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary, Tasks};
+use crate::tasks::{
+    ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary, Tasks,
+};
 
 /// The database's name in the data directory.
 const DATABASE: &str = "bathysphere.sqlite3";
@@ -146,10 +148,7 @@ impl Desk for Engine {
 
     async fn config(&self) -> Result<ConfigListing, ErrorReport> {
         let loaded = &self.parts()?.loaded;
-        Ok(ConfigListing {
-            text: config::explain_text(loaded),
-            json: config::explain_json(loaded),
-        })
+        Ok(ConfigListing { text: config::explain_text(loaded), json: config::explain_json(loaded) })
     }
 
     async fn checkup(&self) -> Checkup {
@@ -226,12 +225,7 @@ fn used_by(name: &str, config: &Config) -> Vec<String> {
             .flatten()
             .any(|used| used == name)
     };
-    config
-        .tools
-        .iter()
-        .filter(|(_, tool)| serves(tool))
-        .map(|(tool, _)| tool.clone())
-        .collect()
+    config.tools.iter().filter(|(_, tool)| serves(tool)).map(|(tool, _)| tool.clone()).collect()
 }
 
 /// What the configuration is made of, strongest first.

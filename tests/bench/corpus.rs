@@ -41,12 +41,7 @@ impl Corpus {
                 fs::metadata(directory.join(name(number))).map_or(0, |metadata| metadata.len())
             })
             .sum();
-        Self {
-            directory,
-            bytes,
-            files,
-            words,
-        }
+        Self { directory, bytes, files, words }
     }
 
     pub fn path(&self) -> &Path {
@@ -64,14 +59,9 @@ impl Corpus {
     /// A question of a few words, some frequent and some rare.
     pub fn query(&self, number: u64) -> String {
         let mut random = Random(0x5EED_0000 + number);
-        let words: Vec<&str> = (0..4)
-            .map(|_| self.words[20 + random.below(4000)].as_str())
-            .collect();
-        format!(
-            "how does the {} relate to {}",
-            words[..2].join(" "),
-            words[2..].join(" ")
-        )
+        let words: Vec<&str> =
+            (0..4).map(|_| self.words[20 + random.below(4000)].as_str()).collect();
+        format!("how does the {} relate to {}", words[..2].join(" "), words[2..].join(" "))
     }
 
     /// Adds a paragraph to one file, and returns a word that stands nowhere else.
@@ -103,11 +93,9 @@ fn vocabulary() -> Vec<String> {
     const NUCLEI: [&str; 9] = ["a", "e", "i", "o", "u", "ai", "ea", "ou", "io"];
     const CODAS: [&str; 8] = ["", "n", "r", "l", "st", "m", "ck", "nd"];
     let mut random = Random(0x000B_0A7E);
-    let mut words: Vec<String> = [
-        "the", "of", "and", "to", "in", "a", "is", "that", "for", "it",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let mut words: Vec<String> = ["the", "of", "and", "to", "in", "a", "is", "that", "for", "it"]
+        .map(str::to_owned)
+        .to_vec();
     let mut known: std::collections::HashSet<String> = words.iter().cloned().collect();
     while words.len() < WORDS {
         let syllables = match words.len() {
@@ -173,9 +161,8 @@ fn page(words: &[String], number: usize) -> String {
 }
 
 fn heading(words: &[String], random: &mut Random) -> String {
-    let parts: Vec<&str> = (0..2 + random.below(4))
-        .map(|_| words[10 + random.below(8000)].as_str())
-        .collect();
+    let parts: Vec<&str> =
+        (0..2 + random.below(4)).map(|_| words[10 + random.below(8000)].as_str()).collect();
     capitalised(&parts.join(" "))
 }
 

@@ -29,23 +29,13 @@ pub fn run() {
     client.initialize(LEGACY_NEW);
 
     let first = search(&mut client, &corpus.query(0));
-    let warm: Vec<Duration> = (1..=25)
-        .map(|number| search(&mut client, &corpus.query(number)))
-        .collect();
+    let warm: Vec<Duration> =
+        (1..=25).map(|number| search(&mut client, &corpus.query(number))).collect();
     let indexing = first.as_secs_f64() - median(&warm);
     let speed = corpus.bytes() as f64 / 1e6 / indexing;
-    plain(
-        "documents",
-        &format!("{} files, {}", corpus.files(), megabytes(corpus.bytes())),
-    );
+    plain("documents", &format!("{} files, {}", corpus.files(), megabytes(corpus.bytes())));
     plain("indexed in", &time(indexing));
-    at_least(
-        "speed of indexing",
-        &format!("{speed:.1} MB/s"),
-        speed,
-        10.0,
-        "10 MB/s, better 20",
-    );
+    at_least("speed of indexing", &format!("{speed:.1} MB/s"), speed, 10.0, "10 MB/s, better 20");
     at_most(
         "a question, warm",
         &format!("{} (max {})", time(median(&warm)), time(largest(&warm))),
@@ -62,23 +52,11 @@ pub fn run() {
         text_of(&answer).contains(corpus::CHANGED_FILE),
         "the change was not found: {answer:#}"
     );
-    at_most(
-        "a question after one changed file",
-        &time(updated),
-        updated,
-        1.0,
-        "1 s",
-    );
+    at_most("a question after one changed file", &time(updated), updated, 1.0, "1 s");
 
     match memory(client.pid(), "status", "VmHWM") {
         Some(peak) => {
-            at_most(
-                "memory at its peak",
-                &megabytes(peak),
-                peak as f64,
-                150e6,
-                "150 MB",
-            );
+            at_most("memory at its peak", &megabytes(peak), peak as f64, 150e6, "150 MB");
         }
         None => left_out("memory at its peak", "this system has no /proc"),
     }
@@ -90,10 +68,7 @@ pub fn run() {
     client.be_patient(PATIENCE);
     client.initialize(LEGACY_NEW);
     search(&mut client, &corpus.query(26));
-    plain(
-        "start to first answer on the index",
-        &time(began.elapsed().as_secs_f64()),
-    );
+    plain("start to first answer on the index", &time(began.elapsed().as_secs_f64()));
     if let Some(peak) = memory(client.pid(), "status", "VmHWM") {
         plain("  memory at its peak", &megabytes(peak));
     }
@@ -105,9 +80,6 @@ fn search(client: &mut Client, query: &str) -> Duration {
     let answer = client.call_tool("search", json!({ "query": query }));
     let elapsed = began.elapsed();
     assert_ne!(answer["result"]["isError"], true, "{answer:#}");
-    assert!(
-        text_of(&answer).contains(".md"),
-        "nothing was found for {query:?}: {answer:#}"
-    );
+    assert!(text_of(&answer).contains(".md"), "nothing was found for {query:?}: {answer:#}");
     elapsed
 }

@@ -10,10 +10,7 @@ pub fn median(measurements: &[Duration]) -> f64 {
 }
 
 pub fn largest(measurements: &[Duration]) -> f64 {
-    measurements
-        .iter()
-        .max()
-        .map_or(f64::NAN, Duration::as_secs_f64)
+    measurements.iter().max().map_or(f64::NAN, Duration::as_secs_f64)
 }
 
 /// A figure that should stay below a bound.
@@ -61,9 +58,7 @@ pub fn megabytes(bytes: u64) -> String {
 pub fn memory(pid: rustix::process::Pid, file: &str, name: &str) -> Option<u64> {
     let path = format!("/proc/{}/{file}", pid.as_raw_nonzero());
     let text = std::fs::read_to_string(path).ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(&format!("{name}:")))?;
+    let line = text.lines().find(|line| line.starts_with(&format!("{name}:")))?;
     let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kibibytes * 1024)
 }

@@ -22,10 +22,8 @@ const PARTS: [Part; 3] =
 
 fn main() {
     // Cargo passes `--bench`; what remains are names.
-    let chosen: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
+    let chosen: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for (name, part) in PARTS {
         if chosen.is_empty() || chosen.iter().any(|chosen| chosen == name) {
             println!("\n{name}");

@@ -33,23 +33,11 @@ pub fn run() {
     let starts: Vec<Start> = (0..RUNS).map(|_| start(serve(), &question)).collect();
     let initialized: Vec<Duration> = starts.iter().map(|start| start.initialized).collect();
     let answered: Vec<Duration> = starts.iter().map(|start| start.answered).collect();
-    plain(
-        "start to initialize, plugins to be compiled",
-        &time(cold.initialized.as_secs_f64()),
-    );
-    plain(
-        "start to first tool answer, the same",
-        &time(cold.answered.as_secs_f64()),
-    );
-    plain(
-        "start to initialize, warm cache",
-        &time(median(&initialized)),
-    );
+    plain("start to initialize, plugins to be compiled", &time(cold.initialized.as_secs_f64()));
+    plain("start to first tool answer, the same", &time(cold.answered.as_secs_f64()));
+    plain("start to initialize, warm cache", &time(median(&initialized)));
     plain("  the slowest of them", &time(largest(&initialized)));
-    plain(
-        "start to first tool answer, warm cache",
-        &time(median(&answered)),
-    );
+    plain("start to first tool answer, warm cache", &time(median(&answered)));
     compare(&initialized, &answered);
 
     idle(serve());
@@ -67,10 +55,7 @@ fn start(command: Command, question: &Value) -> Start {
     assert_ne!(answer["result"]["isError"], true, "{answer:#}");
     assert!(answer.get("error").is_none(), "{answer:#}");
     client.end();
-    Start {
-        initialized,
-        answered,
-    }
+    Start { initialized, answered }
 }
 
 /// The ratios to the reference server.
@@ -87,16 +72,11 @@ fn compare(initialized: &[Duration], answered: &[Duration]) {
     let question = json!({ "name": "hello", "arguments": { "name": "world" } });
     // The first start writes Python's own cache.
     start(hello(), &question);
-    let starts: Vec<Start> = (0..REFERENCE_RUNS)
-        .map(|_| start(hello(), &question))
-        .collect();
+    let starts: Vec<Start> = (0..REFERENCE_RUNS).map(|_| start(hello(), &question)).collect();
     let reference: Vec<Duration> = starts.iter().map(|start| start.initialized).collect();
     let reference_answered: Vec<Duration> = starts.iter().map(|start| start.answered).collect();
     plain("FastMCP: start to initialize", &time(median(&reference)));
-    plain(
-        "FastMCP: start to first tool answer",
-        &time(median(&reference_answered)),
-    );
+    plain("FastMCP: start to first tool answer", &time(median(&reference_answered)));
     let ratio = median(&reference) / median(initialized);
     at_most(
         "initialize, as a part of FastMCP's",
@@ -106,10 +86,7 @@ fn compare(initialized: &[Duration], answered: &[Duration]) {
         "1/30, better 1/100",
     );
     let ratio = median(&reference_answered) / median(answered);
-    plain(
-        "first tool answer, as a part of FastMCP's",
-        &format!("1/{ratio:.0}"),
-    );
+    plain("first tool answer, as a part of FastMCP's", &format!("1/{ratio:.0}"));
 }
 
 fn idle(command: Command) {
@@ -147,13 +124,7 @@ fn end(what: &str, end: fn(Client) -> Ended, serve: &dyn Fn() -> Command) {
             end(client).elapsed
         })
         .collect();
-    at_most(
-        what,
-        &time(median(&times)),
-        largest(&times),
-        0.2,
-        "200 ms at the longest",
-    );
+    at_most(what, &time(median(&times)), largest(&times), 0.2, "200 ms at the longest");
 }
 
 fn sources() -> PathBuf {

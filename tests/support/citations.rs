@@ -12,9 +12,7 @@ pub fn assert_findings_stand(outcome: &Value, base: &Path) {
     let findings = outcome["findings"].as_array().expect("findings are a list");
     assert!(!findings.is_empty(), "no finding at all: {outcome:#}");
     for finding in findings {
-        let quote = finding["quote"]
-            .as_str()
-            .expect("a finding quotes its source");
+        let quote = finding["quote"].as_str().expect("a finding quotes its source");
         let source = &finding["source"];
         let file = source["url"].as_str().expect("a source has an address");
         let first = line(&source["location"]["start_line"], finding);
@@ -42,11 +40,7 @@ pub fn assert_stands(file: &Path, first: usize, last: usize, quote: &str) {
         cited
     };
     let (wanted, held) = (words(quote), words(&cited));
-    assert!(
-        !wanted.is_empty(),
-        "an empty quotation from {}",
-        file.display()
-    );
+    assert!(!wanted.is_empty(), "an empty quotation from {}", file.display());
     assert!(
         held.windows(wanted.len()).any(|window| window == wanted),
         "{}:{first}-{last} does not hold the quoted words\n--- quoted\n{quote}\n--- cited\n{cited}",
@@ -56,9 +50,7 @@ pub fn assert_stands(file: &Path, first: usize, last: usize, quote: &str) {
 
 #[track_caller]
 fn line(value: &Value, finding: &Value) -> usize {
-    let number = value
-        .as_u64()
-        .unwrap_or_else(|| panic!("a finding without a line: {finding:#}"));
+    let number = value.as_u64().unwrap_or_else(|| panic!("a finding without a line: {finding:#}"));
     usize::try_from(number).expect("a line number")
 }
 

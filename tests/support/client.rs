@@ -127,15 +127,9 @@ impl Client {
     }
 
     #[track_caller]
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "json! is written in the call"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "json! is written in the call")]
     pub fn call_tool(&mut self, name: &str, arguments: Value) -> Value {
-        self.call(
-            "tools/call",
-            json!({ "name": name, "arguments": arguments }),
-        )
+        self.call("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
     /// Sends a request, and returns its id without waiting.
@@ -155,10 +149,7 @@ impl Client {
     }
 
     #[track_caller]
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "json! is written in the call"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "json! is written in the call")]
     pub fn notify(&mut self, method: &str, parameters: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": parameters }));
     }
@@ -214,18 +205,12 @@ impl Client {
 
     /// What has been kept so far and fits.
     pub fn kept(&self, method: &str) -> Vec<Value> {
-        self.waiting
-            .iter()
-            .filter(|message| message["method"] == method)
-            .cloned()
-            .collect()
+        self.waiting.iter().filter(|message| message["method"] == method).cloned().collect()
     }
 
     /// Whether an answer to this request is among what has been read so far.
     pub fn has_answer(&self, id: u64) -> bool {
-        self.waiting
-            .iter()
-            .any(|message| message["id"] == json!(id))
+        self.waiting.iter().any(|message| message["id"] == json!(id))
     }
 
     #[track_caller]
@@ -235,10 +220,7 @@ impl Client {
         }
         let end = Instant::now() + self.deadline;
         loop {
-            match self
-                .lines
-                .recv_timeout(end.saturating_duration_since(Instant::now()))
-            {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     let message = parse(&line);
                     if fits(&message) {
@@ -300,11 +282,7 @@ impl Client {
             status: status.expect("a child can be waited for"),
             elapsed: ended.saturating_duration_since(started),
             rest,
-            stderr: self
-                .stderr
-                .take()
-                .and_then(|thread| thread.join().ok())
-                .unwrap_or_default(),
+            stderr: self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default(),
         }
     }
 }
@@ -323,10 +301,7 @@ impl Drop for Client {
 fn parse(line: &str) -> Value {
     let message: Value = serde_json::from_str(line)
         .unwrap_or_else(|error| panic!("not JSON on standard output ({error}): {line:?}"));
-    assert_eq!(
-        message["jsonrpc"], "2.0",
-        "not JSON-RPC on standard output: {line:?}"
-    );
+    assert_eq!(message["jsonrpc"], "2.0", "not JSON-RPC on standard output: {line:?}");
     message
 }
 
@@ -336,11 +311,7 @@ pub fn text_of(answer: &Value) -> String {
     let blocks = answer["result"]["content"]
         .as_array()
         .unwrap_or_else(|| panic!("a tool's answer has content: {answer:#}"));
-    blocks
-        .iter()
-        .filter_map(|block| block["text"].as_str())
-        .collect::<Vec<_>>()
-        .join("\n")
+    blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The words in which a call failed, by an error of the protocol or of the tool.
@@ -349,9 +320,6 @@ pub fn error_of(answer: &Value) -> String {
     if let Some(message) = answer["error"]["message"].as_str() {
         return format!("{message} {}", answer["error"]["data"]);
     }
-    assert_eq!(
-        answer["result"]["isError"], true,
-        "the call was to fail: {answer:#}"
-    );
+    assert_eq!(answer["result"]["isError"], true, "the call was to fail: {answer:#}");
     text_of(answer)
 }

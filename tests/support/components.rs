@@ -23,15 +23,7 @@ fn build() -> PathBuf {
     let mut command = Command::new(env!("CARGO"));
     scrub(&mut command);
     let output = command
-        .args([
-            "build",
-            "--locked",
-            "--examples",
-            "--profile",
-            "hostile",
-            "--target",
-            TARGET,
-        ])
+        .args(["build", "--locked", "--examples", "--profile", "hostile", "--target", TARGET])
         .arg("--target-dir")
         .arg(&target)
         .current_dir(&source)
@@ -54,9 +46,7 @@ fn ensure_target() {
     if Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() {
         return;
     }
-    let added = Command::new("rustup")
-        .args(["target", "add", TARGET])
-        .status();
+    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
     assert!(
         added.as_ref().is_ok_and(std::process::ExitStatus::success),
         "the target {TARGET} is not installed, and rustup could not add it ({added:?})"
@@ -77,13 +67,8 @@ fn scrub(command: &mut Command) {
         "TARGET",
         "HOST",
     ];
-    const PREFIXES: [&str; 5] = [
-        "CARGO_PROFILE_",
-        "CARGO_FEATURE_",
-        "CARGO_CFG_",
-        "CARGO_PKG_",
-        "CARGO_LLVM_COV",
-    ];
+    const PREFIXES: [&str; 5] =
+        ["CARGO_PROFILE_", "CARGO_FEATURE_", "CARGO_CFG_", "CARGO_PKG_", "CARGO_LLVM_COV"];
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if NAMES.contains(&text.as_ref()) || PREFIXES.iter().any(|prefix| text.starts_with(prefix))

@@ -28,11 +28,7 @@ impl Documents {
             format!("# Draft\n\nThe password is on the underside of the {HIDDEN_WORD}.\n")
                 .as_bytes(),
         );
-        write(
-            target,
-            "server.log",
-            format!("a {HIDDEN_WORD} fell over\n").as_bytes(),
-        );
+        write(target, "server.log", format!("a {HIDDEN_WORD} fell over\n").as_bytes());
         let mut picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x20\0\0\0\x20\x08\0\0\0\0".to_vec();
         picture.extend_from_slice(format!("\0\0tEXtComment\0{HIDDEN_WORD} tides\0").as_bytes());
         picture.extend((0..=255_u8).cycle().take(4096));
@@ -61,11 +57,7 @@ impl Documents {
                     (entry * 31 + number * 17) % 997,
                 );
             }
-            write(
-                directory.path(),
-                &format!("book-{number:04}.md"),
-                text.as_bytes(),
-            );
+            write(directory.path(), &format!("book-{number:04}.md"), text.as_bytes());
         }
         Self { directory }
     }

@@ -23,10 +23,7 @@ impl Home {
         for name in ["work", "config", "data"] {
             fs::create_dir(directory.path().join(name)).expect("a fresh directory");
         }
-        Self {
-            directory,
-            config: None,
-        }
+        Self { directory, config: None }
     }
 
     /// A user who names a plugins.toml with this text. One that is merely found in
@@ -69,10 +66,7 @@ impl Home {
                 command.env_remove(&name);
             }
         }
-        command
-            .args(arguments)
-            .current_dir(self.work())
-            .envs(self.environment());
+        command.args(arguments).current_dir(self.work()).envs(self.environment());
         command
     }
 

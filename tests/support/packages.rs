@@ -12,14 +12,7 @@ pub fn python_environment(name: &str, requirements: &Path) -> Result<PathBuf, St
         attempt(Command::new("python3").args(["-m", "venv"]).arg(directory))?;
         attempt(
             Command::new(directory.join("bin/python"))
-                .args([
-                    "-m",
-                    "pip",
-                    "install",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                    "-r",
-                ])
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
                 .arg(requirements),
         )
     })?;
@@ -62,16 +55,11 @@ fn cache_directory() -> Result<PathBuf, String> {
 }
 
 pub fn attempt(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{command:?}: {error}"))?;
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!(
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    ))
+    Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]

@@ -16,10 +16,8 @@ pub const DEADLINE: Duration = Duration::from_mins(2);
 /// The program under test. `BATHYSPHERE_TEST_BINARY` puts another in its place,
 /// such as a packaged release.
 pub fn binary() -> PathBuf {
-    std::env::var_os("BATHYSPHERE_TEST_BINARY").map_or_else(
-        || PathBuf::from(env!("CARGO_BIN_EXE_bathysphere")),
-        PathBuf::from,
-    )
+    std::env::var_os("BATHYSPHERE_TEST_BINARY")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_bathysphere")), PathBuf::from)
 }
 
 /// What a finished program leaves behind.
@@ -32,26 +30,17 @@ pub struct Finished {
 
 impl Finished {
     pub fn code(&self) -> i32 {
-        self.status
-            .code()
-            .unwrap_or_else(|| panic!("the program ended by a signal: {self:?}"))
+        self.status.code().unwrap_or_else(|| panic!("the program ended by a signal: {self:?}"))
     }
 
     /// The whole run, for a failing assertion.
     pub fn transcript(&self) -> String {
-        format!(
-            "{}\n--- stdout\n{}\n--- stderr\n{}",
-            self.status, self.stdout, self.stderr
-        )
+        format!("{}\n--- stdout\n{}\n--- stderr\n{}", self.status, self.stdout, self.stderr)
     }
 
     #[track_caller]
     pub fn assert_success(self) -> Self {
-        assert!(
-            self.status.success(),
-            "expected success, got {}",
-            self.transcript()
-        );
+        assert!(self.status.success(), "expected success, got {}", self.transcript());
         self
     }
 
@@ -69,11 +58,7 @@ impl Finished {
             "the program panicked: {}",
             self.transcript()
         );
-        assert!(
-            !self.stderr.trim().is_empty(),
-            "a failure without a word: {}",
-            self.transcript()
-        );
+        assert!(!self.stderr.trim().is_empty(), "a failure without a word: {}", self.transcript());
         self
     }
 

@@ -70,11 +70,7 @@ pub enum Command {
     /// Serve MCP clients on stdin and stdout
     Serve(ServeArguments),
     /// See which plugins are at work, and what they may reach
-    #[command(
-        subcommand,
-        arg_required_else_help = true,
-        disable_help_subcommand = true
-    )]
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
     Plugin(PluginCommand),
     /// Print the configuration, and where each value comes from
     Config(ConfigArguments),

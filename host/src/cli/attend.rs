@@ -72,10 +72,7 @@ fn drain(events: &mut UnboundedReceiver<Event>, progress: &mut Progress, termina
     }
 }
 
-#[expect(
-    clippy::exit,
-    reason = "the user asked twice; there is nothing left to wait for"
-)]
+#[expect(clippy::exit, reason = "the user asked twice; there is nothing left to wait for")]
 fn leave(code: u8) -> ! {
     std::process::exit(code.into())
 }

@@ -6,12 +6,7 @@ use super::terminal::{Stop, Terminal};
 
 pub fn run(arguments: &CompletionsArguments, terminal: &mut Terminal) -> Result<u8, Stop> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut help::command(),
-        "bathysphere",
-        &mut script,
-    );
+    clap_complete::generate(arguments.shell, &mut help::command(), "bathysphere", &mut script);
     terminal.print(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }

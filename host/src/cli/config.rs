@@ -26,11 +26,7 @@ fn painted(toml: &str, look: Look) -> String {
     let mut text = String::with_capacity(toml.len());
     for line in toml.lines() {
         // A comment stands after two spaces; a `#` within a value does not.
-        let comment = if line.starts_with('#') {
-            Some(0)
-        } else {
-            line.rfind("  # ")
-        };
+        let comment = if line.starts_with('#') { Some(0) } else { line.rfind("  # ") };
         let (value, comment) = line.split_at(comment.unwrap_or(line.len()));
         text.push_str(&if value.starts_with('[') {
             look.paint(BOLD, value)
@@ -52,10 +48,7 @@ mod tests {
     #[test]
     fn a_pipe_gets_the_text_and_a_terminal_some_paint() {
         assert_eq!(painted(LISTING, Look::default()), LISTING);
-        let look = Look {
-            styled: true,
-            ..Look::default()
-        };
+        let look = Look { styled: true, ..Look::default() };
         insta::assert_snapshot!(painted(LISTING, look).replace('\u{1b}', "␛"), @r###"
         ␛[2m# Layers␛[0m
 

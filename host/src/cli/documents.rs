@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::tasks::ErrorReport;
 
 pub fn check(directories: &[PathBuf]) -> Result<(), ErrorReport> {
-    directories
-        .iter()
-        .try_for_each(|directory| check_one(directory))
+    directories.iter().try_for_each(|directory| check_one(directory))
 }
 
 fn check_one(directory: &Path) -> Result<(), ErrorReport> {
@@ -32,23 +30,16 @@ fn check_one(directory: &Path) -> Result<(), ErrorReport> {
                 format!("--docs {shown}: this directory may not be read"),
                 "give yourself the right to read it, or name another".to_owned(),
             ),
-            _ => (
-                format!("--docs {shown}: {error}"),
-                "name a directory that can be read".to_owned(),
-            ),
+            _ => {
+                (format!("--docs {shown}: {error}"), "name a directory that can be read".to_owned())
+            }
         },
     };
-    Err(ErrorReport {
-        code: "INVALID_INPUT".to_owned(),
-        message,
-        hint: Some(hint),
-    })
+    Err(ErrorReport { code: "INVALID_INPUT".to_owned(), message, hint: Some(hint) })
 }
 
 fn parent(path: &Path) -> &Path {
-    path.parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -63,22 +54,9 @@ mod tests {
         check(&[directory.path().to_owned()]).unwrap();
         let missing =
             check(&[directory.path().to_owned(), directory.path().join("none")]).unwrap_err();
-        assert!(
-            missing
-                .message
-                .ends_with("none: there is no such directory"),
-            "{missing:?}"
-        );
+        assert!(missing.message.ends_with("none: there is no such directory"), "{missing:?}");
         let file = check(&[file]).unwrap_err();
-        assert!(
-            file.message
-                .ends_with("file.md: this is a file, not a directory"),
-            "{file:?}"
-        );
-        assert!(
-            file.hint
-                .unwrap()
-                .contains(&directory.path().display().to_string())
-        );
+        assert!(file.message.ends_with("file.md: this is a file, not a directory"), "{file:?}");
+        assert!(file.hint.unwrap().contains(&directory.path().display().to_string()));
     }
 }

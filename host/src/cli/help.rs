@@ -32,17 +32,12 @@ fn template(command: &clap::Command) -> String {
     for (title, names) in GROUPS {
         let _ = writeln!(text, "\n{heading}{title}:{heading:#}");
         for name in *names {
-            let about = command
-                .find_subcommand(name)
-                .and_then(clap::Command::get_about);
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, "  {name_style}{name:<12}{name_style:#} {about}");
         }
     }
-    let _ = write!(
-        text,
-        "\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}"
-    );
+    let _ = write!(text, "\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}");
     text
 }
 
@@ -66,11 +61,7 @@ pub fn wanted_color(arguments: &[OsString]) -> Color {
     let mut wanted = Color::Auto;
     let mut after_flag = false;
     for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
-        let value = if after_flag {
-            Some(argument)
-        } else {
-            argument.strip_prefix("--color=")
-        };
+        let value = if after_flag { Some(argument) } else { argument.strip_prefix("--color=") };
         wanted = match value {
             Some("always") => Color::Always,
             Some("never") => Color::Never,
@@ -115,14 +106,10 @@ mod tests {
 
     #[test]
     fn every_command_stands_in_one_group() {
-        let grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| names.iter().copied())
-            .collect();
-        let mut known: Vec<String> = command()
-            .get_subcommands()
-            .map(|sub| sub.get_name().to_owned())
-            .collect();
+        let grouped: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut known: Vec<String> =
+            command().get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         let mut sorted = grouped.clone();
         sorted.sort_unstable();
         known.sort_unstable();

@@ -17,9 +17,7 @@ pub async fn run(
     desk: &dyn Desk,
     terminal: &mut Terminal,
 ) -> Result<u8, Stop> {
-    let tasks = desk
-        .history(arguments.limit, arguments.status.map(Into::into))
-        .await?;
+    let tasks = desk.history(arguments.limit, arguments.status.map(Into::into)).await?;
     if arguments.json {
         terminal.print_json(&tasks)?;
     } else if tasks.is_empty() {
@@ -34,14 +32,7 @@ pub async fn run(
 fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
     // The question is what one looks for: a narrow terminal leaves out the rest.
     let headers = fitting(
-        &[
-            ("ID", 0),
-            ("WHEN", 70),
-            ("STATUS", 0),
-            ("TOOK", 100),
-            ("ROUNDS", 100),
-            ("QUESTION", 0),
-        ],
+        &[("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("ROUNDS", 100), ("QUESTION", 0)],
         look,
     );
     let cell = |task: &TaskSummary, header: &str| match header {
@@ -71,10 +62,7 @@ fn status_style(status: TaskStatus) -> Style {
 /// `2026-03-01 10:30` on the user's clock; what is no time is shown as it is.
 fn local_time(timestamp: &str, zone: &TimeZone) -> String {
     match timestamp.parse::<Timestamp>() {
-        Ok(time) => time
-            .to_zoned(zone.clone())
-            .strftime("%Y-%m-%d %H:%M")
-            .to_string(),
+        Ok(time) => time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
         Err(_) => one_line(timestamp),
     }
 }
@@ -111,12 +99,7 @@ mod tests {
                 "When do spring tides happen, and how are they predicted in the almanac?",
                 Some(412),
             ),
-            task(
-                "0198c2f3-ffff-7c3d-8e4f-112233445566",
-                TaskStatus::Failed,
-                "Why?",
-                Some(61_000),
-            ),
+            task("0198c2f3-ffff-7c3d-8e4f-112233445566", TaskStatus::Failed, "Why?", Some(61_000)),
         ]
     }
 
@@ -124,12 +107,7 @@ mod tests {
     fn the_table_in_a_pipe_and_in_a_terminal() {
         let zone = offset(1).to_time_zone();
         insta::assert_snapshot!("history_pipe", as_text(&tasks(), &zone, Look::default()));
-        let look = Look {
-            is_terminal: true,
-            styled: false,
-            width: Some(80),
-            columns: Some(80),
-        };
+        let look = Look { is_terminal: true, styled: false, width: Some(80), columns: Some(80) };
         insta::assert_snapshot!("history_terminal", as_text(&tasks(), &zone, look));
     }
 }

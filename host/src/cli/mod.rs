@@ -51,10 +51,7 @@ pub fn run(
     let global = &arguments.global;
     let mut terminal = Terminal::standard(global.color, global.quiet);
     logging::start(global.verbose, global.quiet, terminal.err);
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             terminal.complain(&ErrorReport {
@@ -119,11 +116,7 @@ async fn dispatch(
     let Arguments { global, command } = arguments;
     let verbose = global.verbose;
     let desk = |documents: &[std::path::PathBuf]| {
-        open(Setup {
-            home: global.home,
-            config: global.config,
-            documents: documents.to_vec(),
-        })
+        open(Setup { home: global.home, config: global.config, documents: documents.to_vec() })
     };
     match command {
         Command::Research(arguments) => {
@@ -178,17 +171,9 @@ fn code_of(report: &ErrorReport) -> u8 {
 
 /// Prints what clap has to say: help on stdout, a refusal on stderr.
 fn refuse(error: &clap::Error, terminal: &mut Terminal) -> u8 {
-    let look = if error.use_stderr() {
-        terminal.err
-    } else {
-        terminal.out
-    };
+    let look = if error.use_stderr() { terminal.err } else { terminal.out };
     let rendered = error.render();
-    let mut text = if look.styled {
-        rendered.ansi().to_string()
-    } else {
-        rendered.to_string()
-    };
+    let mut text = if look.styled { rendered.ansi().to_string() } else { rendered.to_string() };
     if !error.use_stderr() {
         let printed = terminal.print(&text).map(|()| 0);
         return exit_code(printed, terminal);

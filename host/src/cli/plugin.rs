@@ -31,41 +31,18 @@ pub fn grants_in_words(grants: &Grants) -> Vec<String> {
     };
     let mut words = Vec::new();
     words.extend(
-        grants
-            .directories
-            .iter()
-            .map(|directory| format!("read {}", directory.path.display())),
+        grants.directories.iter().map(|directory| format!("read {}", directory.path.display())),
     );
-    words.extend(
-        grants
-            .hosts
-            .iter()
-            .map(|grant| format!("ask {}", host(grant))),
-    );
+    words.extend(grants.hosts.iter().map(|grant| format!("ask {}", host(grant))));
     words.extend(
         grants
             .secrets
             .iter()
             .map(|secret| format!("send {} to {}", secret.name, host(&secret.host))),
     );
-    words.extend(
-        grants
-            .commands
-            .iter()
-            .map(|command| format!("run {command}")),
-    );
-    words.extend(
-        grants
-            .environment
-            .iter()
-            .map(|name| format!("pass {name} to commands")),
-    );
-    words.extend(
-        grants
-            .imports
-            .iter()
-            .map(|import| format!("import {import}")),
-    );
+    words.extend(grants.commands.iter().map(|command| format!("run {command}")));
+    words.extend(grants.environment.iter().map(|name| format!("pass {name} to commands")));
+    words.extend(grants.imports.iter().map(|import| format!("import {import}")));
     words
 }
 
@@ -105,11 +82,7 @@ fn as_text(plugins: &[PluginSummary], look: Look) -> String {
         }),
         _ => {
             let grants = grants_in_words(&plugin.grants);
-            Cell::new(if grants.is_empty() {
-                "nothing".to_owned()
-            } else {
-                grants.join(", ")
-            })
+            Cell::new(if grants.is_empty() { "nothing".to_owned() } else { grants.join(", ") })
         }
     };
     // Most telling first: a narrow terminal leaves out what --json also tells.
@@ -186,10 +159,7 @@ pub(super) mod tests {
     }
 
     pub fn web() -> PluginSummary {
-        let host = HostGrant {
-            host: "api.tavily.com".to_owned(),
-            port: None,
-        };
+        let host = HostGrant { host: "api.tavily.com".to_owned(), port: None };
         PluginSummary {
             name: "search-tavily".to_owned(),
             source: PluginSource::Path(PathBuf::from("/opt/plugins/search-tavily.wasm")),

@@ -46,11 +46,7 @@ pub fn markdown(text: &str, look: Look) -> String {
 fn block(content: &str, indent: usize, width: usize, look: Look) -> String {
     let hashes = content.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&hashes) && content[hashes..].starts_with(' ') {
-        let words = if look.styled {
-            content[hashes..].trim_start()
-        } else {
-            content
-        };
+        let words = if look.styled { content[hashes..].trim_start() } else { content };
         return wrap(&spans(words, BOLD, look), "", "", width, look);
     }
     let pad = " ".repeat(indent);
@@ -61,13 +57,7 @@ fn block(content: &str, indent: usize, width: usize, look: Look) -> String {
     let marker = marker_length(content);
     let first = format!("{pad}{}", &content[..marker]);
     let next = " ".repeat(indent + marker);
-    wrap(
-        &spans(&content[marker..], Style::new(), look),
-        &first,
-        &next,
-        width,
-        look,
-    )
+    wrap(&spans(&content[marker..], Style::new(), look), &first, &next, width, look)
 }
 
 /// Bytes of `- ` or `12. `; 0 where the line is no list item.
@@ -76,11 +66,7 @@ fn marker_length(content: &str) -> usize {
         return 2;
     }
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();
-    if digits > 0 && content[digits..].starts_with(". ") {
-        digits + 2
-    } else {
-        0
-    }
+    if digits > 0 && content[digits..].starts_with(". ") { digits + 2 } else { 0 }
 }
 
 /// Text and its style; glued pieces make up a word.
@@ -100,20 +86,11 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
     };
     while let Some(character) = rest.chars().next() {
         if let Some((inner, whole, style)) = marked(rest) {
-            let shown = if look.styled || style == FAINT {
-                inner
-            } else {
-                &rest[..whole]
-            };
+            let shown = if look.styled || style == FAINT { inner } else { &rest[..whole] };
             // The place after a number belongs to it.
             let follows = cited && plain == " ";
             cited = style == FAINT;
-            push(
-                &mut spans,
-                &mut plain,
-                shown,
-                if follows { FAINT } else { style },
-            );
+            push(&mut spans, &mut plain, shown, if follows { FAINT } else { style });
             rest = &rest[whole..];
         } else if let Some((label, target, whole)) = link(rest) {
             plain.push_str(label);
@@ -124,9 +101,8 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
                 .strip_prefix('\\')
                 .and_then(|after| after.chars().next())
                 .filter(char::is_ascii_punctuation);
-            let (shown, taken) = escaped.map_or((character, character.len_utf8()), |next| {
-                (next, 1 + next.len_utf8())
-            });
+            let (shown, taken) = escaped
+                .map_or((character, character.len_utf8()), |next| (next, 1 + next.len_utf8()));
             plain.push(shown);
             rest = &rest[taken..];
         }
@@ -134,17 +110,12 @@ fn spans(text: &str, base: Style, look: Look) -> Vec<Span> {
     if !plain.is_empty() {
         spans.push((plain, base));
     }
-    spans
-        .iter()
-        .flat_map(|(text, style)| pieces(text, *style))
-        .collect()
+    spans.iter().flat_map(|(text, style)| pieces(text, *style)).collect()
 }
 
 /// Cut after every place where a line may end.
 fn pieces(text: &str, style: Style) -> Vec<Span> {
-    text.split_inclusive(may_break_after)
-        .map(|piece| (piece.to_owned(), style))
-        .collect()
+    text.split_inclusive(may_break_after).map(|piece| (piece.to_owned(), style)).collect()
 }
 
 /// A space, or a character of a script that is written without spaces.
@@ -158,9 +129,7 @@ fn marked(text: &str) -> Option<(&str, usize, Style)> {
         let run = text.bytes().take_while(|byte| *byte == b'`').count();
         let end = text[run..].find(&text[..run])? + run;
         let inner = &text[run..end];
-        let unpadded = inner
-            .strip_prefix(' ')
-            .and_then(|inner| inner.strip_suffix(' '));
+        let unpadded = inner.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
         return Some((unpadded.unwrap_or(inner), end + run, CYAN));
     }
     for (mark, style) in [("**", BOLD), ("*", ITALIC)] {
@@ -173,11 +142,7 @@ fn marked(text: &str) -> Option<(&str, usize, Style)> {
             return Some((&inside[..end], end + 2 * mark.len(), style));
         }
     }
-    let digits = text
-        .strip_prefix('[')?
-        .bytes()
-        .take_while(u8::is_ascii_digit)
-        .count();
+    let digits = text.strip_prefix('[')?.bytes().take_while(u8::is_ascii_digit).count();
     let is_citation =
         digits > 0 && text[1 + digits..].starts_with(']') && !text[2 + digits..].starts_with('(');
     is_citation.then(|| (&text[..digits + 2], digits + 2, FAINT))
@@ -208,15 +173,10 @@ fn wrap(spans: &[Span], first: &str, next: &str, width: usize, look: Look) -> St
     let mut index = 0;
     while index < spans.len() {
         let ends = |(text, _): &Span| text.ends_with(may_break_after);
-        let end = spans[index..]
-            .iter()
-            .position(ends)
-            .map_or(spans.len(), |at| index + at + 1);
+        let end = spans[index..].iter().position(ends).map_or(spans.len(), |at| index + at + 1);
         let word = &spans[index..end];
-        let bare: usize = word
-            .iter()
-            .map(|(text, _)| shown_width(text.trim_end_matches(' ')))
-            .sum();
+        let bare: usize =
+            word.iter().map(|(text, _)| shown_width(text.trim_end_matches(' '))).sum();
         if !line.is_empty() && column + bare > width {
             lines.push_str(&painted(&line, look));
             lines.push('\n');
@@ -224,10 +184,7 @@ fn wrap(spans: &[Span], first: &str, next: &str, width: usize, look: Look) -> St
             line.clear();
             column = shown_width(next);
         }
-        column += word
-            .iter()
-            .map(|(text, _)| shown_width(text))
-            .sum::<usize>();
+        column += word.iter().map(|(text, _)| shown_width(text)).sum::<usize>();
         line.extend(word);
         index = end;
     }
@@ -274,12 +231,7 @@ mod tests {
     use crate::report::{render_markdown, tests as outcomes};
 
     fn narrow(styled: bool) -> Look {
-        Look {
-            is_terminal: true,
-            styled,
-            width: Some(60),
-            columns: Some(60),
-        }
+        Look { is_terminal: true, styled, width: Some(60), columns: Some(60) }
     }
 
     #[test]
@@ -304,21 +256,12 @@ mod tests {
 
     #[test]
     fn marks_escapes_and_links() {
-        let look = Look {
-            width: Some(200),
-            ..Look::default()
-        };
+        let look = Look { width: Some(200), ..Look::default() };
         let cases = [
             ("a \\<b> \\` c", "a <b> ` c"),
-            (
-                "see [Ports](<https://a.example/x>) now",
-                "see Ports https://a.example/x now",
-            ),
+            ("see [Ports](<https://a.example/x>) now", "see Ports https://a.example/x now"),
             ("see [x](y.md)", "see x y.md"),
-            (
-                "2 * 3 * 4 and snake_case_name",
-                "2 * 3 * 4 and snake_case_name",
-            ),
+            ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
             ("ends with \\", "ends with \\"),
             ("ä\\ß", "ä\\ß"),
         ];

@@ -37,23 +37,15 @@ impl Progress {
         let bar = ProgressBar::new_spinner().with_style(spinner());
         bar.enable_steady_tick(Duration::from_millis(100));
         *moving() = Some(bar.clone());
-        Self::Moving {
-            bar,
-            look: terminal.err,
-        }
+        Self::Moving { bar, look: terminal.err }
     }
 
     pub fn handle(&mut self, event: &Event, terminal: &mut Terminal) {
         match event {
-            Event::Progress {
-                message,
-                done,
-                total,
-            } => self.advance(message, *done, *total, terminal),
-            Event::Prepared {
-                plugin,
-                preparation,
-            } => {
+            Event::Progress { message, done, total } => {
+                self.advance(message, *done, *total, terminal)
+            }
+            Event::Prepared { plugin, preparation } => {
                 // Nothing to tell when all was up to date.
                 if preparation.updated + preparation.removed > 0 || !preparation.notes.is_empty() {
                     self.mark(true, &prepared(plugin, preparation), terminal);
@@ -73,12 +65,7 @@ impl Progress {
                     terminal,
                 );
             }
-            Event::RoundStarted {
-                number,
-                of,
-                step,
-                reason,
-            } => {
+            Event::RoundStarted { number, of, step, reason } => {
                 self.now(&round_started(*number, *of, step, reason), terminal);
             }
             Event::RoundEnded { round, of } => {
@@ -152,19 +139,12 @@ impl Progress {
                 *last = None;
             }
             Self::Moving { bar, look } => {
-                let sign = if good {
-                    look.paint(GREEN, "✓")
-                } else {
-                    look.paint(YELLOW, "!")
-                };
+                let sign = if good { look.paint(GREEN, "✓") } else { look.paint(YELLOW, "!") };
                 let text = hanging(
                     text,
                     "",
                     "  ",
-                    Look {
-                        width: look.width.map(|width| width - 2),
-                        ..*look
-                    },
+                    Look { width: look.width.map(|width| width - 2), ..*look },
                 );
                 bar.suspend(|| terminal.say(&format!("{sign} {}", look.paint(FAINT, &text))));
             }
@@ -232,34 +212,22 @@ fn round_started(number: u32, of: u32, step: &str, reason: &str) -> String {
         other => other,
     };
     let reason = one_line(reason);
-    let reason = if reason.is_empty() {
-        String::new()
-    } else {
-        format!(" ({reason})")
-    };
+    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     format!("round {number} of at most {of}: {doing}{reason}")
 }
 
 fn round_ended(round: &Round, of: u32) -> String {
-    let queries: Vec<String> = round
-        .queries
-        .iter()
-        .map(|query| shortened(&one_line(query), 60))
-        .collect();
+    let queries: Vec<String> =
+        round.queries.iter().map(|query| shortened(&one_line(query), 60)).collect();
     let did = if queries.is_empty() {
         round.step.clone()
     } else {
-        format!(
-            "searched {}",
-            quoted_list(queries.iter().map(String::as_str))
-        )
+        format!("searched {}", quoted_list(queries.iter().map(String::as_str)))
     };
     let brought = match &round.error {
-        Some(error) => format!(
-            "failed after {}: {}",
-            duration(round.duration_ms),
-            one_line(&error.message)
-        ),
+        Some(error) => {
+            format!("failed after {}: {}", duration(round.duration_ms), one_line(&error.message))
+        }
         None if round.new_findings + round.new_sources == 0 => {
             format!("nothing new in {}", duration(round.duration_ms))
         }
@@ -282,39 +250,14 @@ mod tests {
 
     fn events() -> Vec<Event> {
         let mut failing = outcomes::round(2, &["neap"], 0, 0);
-        failing.error = Some(PluginError::new(
-            ErrorKind::Unavailable,
-            "the index is locked",
-        ));
+        failing.error = Some(PluginError::new(ErrorKind::Unavailable, "the index is locked"));
         vec![
-            Event::Started {
-                id: "0198".to_owned(),
-            },
-            Event::Progress {
-                message: "reading documents".to_owned(),
-                done: 0,
-                total: None,
-            },
-            Event::Progress {
-                message: "reading documents".to_owned(),
-                done: 120,
-                total: None,
-            },
-            Event::Progress {
-                message: "indexing".to_owned(),
-                done: 1,
-                total: Some(1234),
-            },
-            Event::Progress {
-                message: "indexing".to_owned(),
-                done: 600,
-                total: Some(1234),
-            },
-            Event::Progress {
-                message: "indexing".to_owned(),
-                done: 1234,
-                total: Some(1234),
-            },
+            Event::Started { id: "0198".to_owned() },
+            Event::Progress { message: "reading documents".to_owned(), done: 0, total: None },
+            Event::Progress { message: "reading documents".to_owned(), done: 120, total: None },
+            Event::Progress { message: "indexing".to_owned(), done: 1, total: Some(1234) },
+            Event::Progress { message: "indexing".to_owned(), done: 600, total: Some(1234) },
+            Event::Progress { message: "indexing".to_owned(), done: 1234, total: Some(1234) },
             Event::Prepared {
                 plugin: "search-documents".to_owned(),
                 preparation: Preparation {
@@ -324,9 +267,7 @@ mod tests {
                     notes: vec!["passed over 3 binary files".to_owned()],
                 },
             },
-            Event::Planned {
-                plan: outcomes::found().plan.unwrap(),
-            },
+            Event::Planned { plan: outcomes::found().plan.unwrap() },
             Event::RoundStarted {
                 number: 1,
                 of: 3,
@@ -337,10 +278,7 @@ mod tests {
                 round: Box::new(outcomes::round(1, &["spring tides", "predict tides"], 3, 3)),
                 of: 3,
             },
-            Event::RoundEnded {
-                round: Box::new(failing),
-                of: 3,
-            },
+            Event::RoundEnded { round: Box::new(failing), of: 3 },
         ]
     }
 
@@ -370,17 +308,9 @@ mod tests {
     #[test]
     fn what_was_up_to_date_is_not_told() {
         let (mut terminal, _, said) = captured(Look::default());
-        let preparation = Preparation {
-            items: 9,
-            ..Preparation::default()
-        };
-        Progress::Plain { last: None }.handle(
-            &Event::Prepared {
-                plugin: "p".to_owned(),
-                preparation,
-            },
-            &mut terminal,
-        );
+        let preparation = Preparation { items: 9, ..Preparation::default() };
+        Progress::Plain { last: None }
+            .handle(&Event::Prepared { plugin: "p".to_owned(), preparation }, &mut terminal);
         assert_eq!(said.text(), "");
     }
 }

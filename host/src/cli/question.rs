@@ -6,22 +6,15 @@ use std::io::Read;
 use crate::report::words::grouped;
 use crate::tasks::{ErrorReport, LONGEST_QUESTION as LONGEST};
 
-
 /// The question's text, trimmed. `name` is what to call it in messages.
 pub fn read(name: &str, argument: &str, stdin: &mut impl Read) -> Result<String, ErrorReport> {
     if argument != "-" {
         return check(name, argument);
     }
     let mut bytes = Vec::new();
-    stdin
-        .take(LONGEST as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| {
-            invalid(
-                format!("cannot read the {name} from standard input: {error}"),
-                None,
-            )
-        })?;
+    stdin.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| {
+        invalid(format!("cannot read the {name} from standard input: {error}"), None)
+    })?;
     if bytes.len() > LONGEST {
         return Err(too_long(name, ""));
     }
@@ -47,10 +40,7 @@ pub fn check(name: &str, text: &str) -> Result<String, ErrorReport> {
         ));
     }
     if trimmed.len() > LONGEST {
-        return Err(too_long(
-            name,
-            &format!("{} bytes, where ", grouped(trimmed.len() as u64)),
-        ));
+        return Err(too_long(name, &format!("{} bytes, where ", grouped(trimmed.len() as u64))));
     }
     Ok(trimmed.to_owned())
 }
@@ -68,11 +58,7 @@ fn too_long(name: &str, size: &str) -> ErrorReport {
 }
 
 fn invalid(message: String, hint: Option<String>) -> ErrorReport {
-    ErrorReport {
-        code: "INVALID_INPUT".to_owned(),
-        message,
-        hint,
-    }
+    ErrorReport { code: "INVALID_INPUT".to_owned(), message, hint }
 }
 
 #[cfg(test)]
@@ -85,15 +71,9 @@ mod tests {
 
     #[test]
     fn a_question_is_trimmed() {
-        assert_eq!(
-            read("question", "  why? \n", &mut std::io::empty()).unwrap(),
-            "why?"
-        );
+        assert_eq!(read("question", "  why? \n", &mut std::io::empty()).unwrap(), "why?");
         assert_eq!(read_input(b"why\nnot?\n").unwrap(), "why\nnot?");
-        assert_eq!(
-            read_input("a".repeat(LONGEST).as_bytes()).unwrap().len(),
-            LONGEST
-        );
+        assert_eq!(read_input("a".repeat(LONGEST).as_bytes()).unwrap().len(), LONGEST);
     }
 
     #[test]

@@ -43,11 +43,7 @@ pub async fn run(
         }
     };
     deliver(&arguments, &outcome, terminal)?;
-    if let Some(error) = outcome
-        .error
-        .as_ref()
-        .filter(|_| outcome.status == TaskStatus::Failed)
-    {
+    if let Some(error) = outcome.error.as_ref().filter(|_| outcome.status == TaskStatus::Failed) {
         terminal.complain(error);
     }
     let last = pretty::hanging(&last_line(&outcome), "", "", terminal.err);
@@ -66,14 +62,8 @@ fn request(
     stdin: &mut impl Read,
 ) -> Result<TaskRequest, ErrorReport> {
     let text = question::read("question", &arguments.question, stdin)?;
-    let context = arguments
-        .context
-        .as_deref()
-        .map(str::trim)
-        .filter(|context| !context.is_empty());
-    let context = context
-        .map(|context| question::check("context", context))
-        .transpose()?;
+    let context = arguments.context.as_deref().map(str::trim).filter(|context| !context.is_empty());
+    let context = context.map(|context| question::check("context", context)).transpose()?;
     Ok(TaskRequest {
         tool: "research".to_owned(),
         question: Question {
@@ -164,11 +154,7 @@ fn last_line(outcome: &Outcome) -> String {
         TaskStatus::Interrupted => "interrupted after",
         TaskStatus::Running => "running for",
     };
-    let kept = if outcome.status == TaskStatus::Completed {
-        "saved"
-    } else {
-        "kept"
-    };
+    let kept = if outcome.status == TaskStatus::Completed { "saved" } else { "kept" };
     let id = short_id(&outcome.id);
     format!(
         "{verb} {} · {} · {} · {kept} as {id} (bathysphere show {id})",
@@ -183,14 +169,8 @@ fn found(findings: &[Finding]) -> String {
     if findings.is_empty() {
         return "nothing found".to_owned();
     }
-    let sources: Vec<_> = findings
-        .iter()
-        .map(|finding| finding.source.clone())
-        .collect();
+    let sources: Vec<_> = findings.iter().map(|finding| finding.source.clone()).collect();
     let on_disk = sources.iter().all(|source| !source.url.contains("://"));
-    let places = count(
-        files(&sources).len() as u64,
-        if on_disk { "file" } else { "source" },
-    );
+    let places = count(files(&sources).len() as u64, if on_disk { "file" } else { "source" });
     format!("{} from {places}", count(findings.len() as u64, "finding"))
 }

@@ -87,10 +87,7 @@ fn as_text(query: &str, passages: &[Passage], look: Look) -> String {
             };
             let snippet = matcher.snippet(&clean(&passage.text));
             let snippet = matcher.highlight(&snippet, |word| look.paint(BOLD, word));
-            format!(
-                "{place}{heading}\n{}\n",
-                pretty::hanging(&snippet, "  ", "  ", look)
-            )
+            format!("{place}{heading}\n{}\n", pretty::hanging(&snippet, "  ", "  ", look))
         })
         .collect();
     shown.join("\n")
@@ -122,12 +119,7 @@ mod tests {
             "search_pipe",
             as_text("spring tides", &passages(), Look::default())
         );
-        let look = Look {
-            is_terminal: true,
-            styled: true,
-            width: Some(40),
-            columns: Some(40),
-        };
+        let look = Look { is_terminal: true, styled: true, width: Some(40), columns: Some(40) };
         insta::assert_snapshot!(
             "search_terminal",
             as_text("spring tides", &passages(), look).replace('\u{1b}', "␛")

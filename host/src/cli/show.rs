@@ -14,9 +14,7 @@ pub async fn run(
 ) -> Result<u8, Stop> {
     let id = arguments.id.trim().to_ascii_lowercase();
     if id.is_empty()
-        || !id
-            .chars()
-            .all(|character| character.is_ascii_hexdigit() || character == '-')
+        || !id.chars().all(|character| character.is_ascii_hexdigit() || character == '-')
     {
         return Err(Stop::Error(ErrorReport {
             code: "INVALID_INPUT".to_owned(),
@@ -30,11 +28,8 @@ pub async fn run(
     } else {
         let report = render_markdown(&outcome);
         let look = terminal.out;
-        let shown = if arguments.format.is_some() {
-            report
-        } else {
-            pretty::markdown(&report, look)
-        };
+        let shown =
+            if arguments.format.is_some() { report } else { pretty::markdown(&report, look) };
         terminal.print(&shown)?;
     }
     Ok(0)

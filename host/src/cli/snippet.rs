@@ -43,10 +43,7 @@ impl Matcher {
             .max_by_key(|start| (value(*start), usize::MAX - start))
             .unwrap_or(0);
         // A few words before the first match, rather than at the window's end.
-        let first = matches[start..start + WORDS]
-            .iter()
-            .position(Option::is_some)
-            .unwrap_or(0);
+        let first = matches[start..start + WORDS].iter().position(Option::is_some).unwrap_or(0);
         let start = (start + first.saturating_sub(6)).min(words.len() - WORDS);
         let mut snippet = words[start..start + WORDS].join(" ");
         if start > 0 {
@@ -63,9 +60,8 @@ impl Matcher {
         let mut marked = String::with_capacity(text.len());
         let mut rest = text;
         while !rest.is_empty() {
-            let length = rest
-                .find(|character: char| !character.is_alphanumeric())
-                .unwrap_or(rest.len());
+            let length =
+                rest.find(|character: char| !character.is_alphanumeric()).unwrap_or(rest.len());
             let (word, after) = rest.split_at(length);
             if self.stems.contains(&stem(&self.stemmer, word)) {
                 marked.push_str(&mark(word));
@@ -80,15 +76,12 @@ impl Matcher {
     }
 
     fn matching(&self, text: &str) -> Option<String> {
-        words(text)
-            .map(|word| stem(&self.stemmer, word))
-            .find(|stem| self.stems.contains(stem))
+        words(text).map(|word| stem(&self.stemmer, word)).find(|stem| self.stems.contains(stem))
     }
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
+    text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 fn stem(stemmer: &Stemmer, word: &str) -> String {
@@ -102,19 +95,15 @@ mod tests {
     #[test]
     fn words_match_by_their_stem() {
         let matcher = Matcher::new("Indexing of files");
-        let marked = matcher.highlight("The index, indexed: a file of `Files`.", |word| {
-            format!("<{word}>")
-        });
+        let marked =
+            matcher.highlight("The index, indexed: a file of `Files`.", |word| format!("<{word}>"));
         assert_eq!(marked, "The <index>, <indexed>: a <file> of `<Files>`.");
     }
 
     #[test]
     fn the_snippet_is_where_the_words_are() {
-        let text = format!(
-            "{} the spring tide rises {}",
-            "before ".repeat(80),
-            "after ".repeat(80)
-        );
+        let text =
+            format!("{} the spring tide rises {}", "before ".repeat(80), "after ".repeat(80));
         let snippet = Matcher::new("spring tides").snippet(&text);
         assert!(snippet.contains("spring tide rises"), "{snippet}");
         assert!(snippet.starts_with("… ") && snippet.ends_with(" …"));
@@ -124,10 +113,6 @@ mod tests {
     #[test]
     fn without_a_match_it_is_the_beginning() {
         let text = format!("first {}", "word ".repeat(100));
-        assert!(
-            Matcher::new("nothing")
-                .snippet(&text)
-                .starts_with("first word")
-        );
+        assert!(Matcher::new("nothing").snippet(&text).starts_with("first word"));
     }
 }

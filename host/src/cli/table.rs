@@ -15,17 +15,11 @@ pub struct Cell {
 
 impl Cell {
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            style: Style::new(),
-        }
+        Self { text: text.into(), style: Style::new() }
     }
 
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self {
-            text: text.into(),
-            style,
-        }
+        Self { text: text.into(), style }
     }
 }
 
@@ -36,11 +30,7 @@ const LEAST: usize = 12;
 /// shown at; all of them in a pipe.
 pub fn fitting<'a>(headers: &[(&'a str, usize)], look: Look) -> Vec<&'a str> {
     let columns = look.columns.unwrap_or(usize::MAX);
-    headers
-        .iter()
-        .filter(|(_, least)| columns >= *least)
-        .map(|(header, _)| *header)
-        .collect()
+    headers.iter().filter(|(_, least)| columns >= *least).map(|(header, _)| *header).collect()
 }
 
 pub fn table(headers: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
@@ -52,13 +42,8 @@ pub fn table(headers: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
         }
     }
     let before: usize = widths[..last].iter().map(|width| width + 2).sum();
-    let room = look
-        .columns
-        .map(|columns| columns.saturating_sub(before).max(LEAST));
-    let header: Vec<Cell> = headers
-        .iter()
-        .map(|header| Cell::styled(*header, BOLD))
-        .collect();
+    let room = look.columns.map(|columns| columns.saturating_sub(before).max(LEAST));
+    let header: Vec<Cell> = headers.iter().map(|header| Cell::styled(*header, BOLD)).collect();
     let mut text = String::new();
     for row in std::iter::once(&header).chain(rows) {
         for (index, cell) in row.iter().enumerate() {
@@ -66,11 +51,7 @@ pub fn table(headers: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
                 Some(room) if index == last => cut(&cell.text, room),
                 _ => cell.text.clone(),
             };
-            let pad = if index == last {
-                0
-            } else {
-                widths[index] + 2 - shown.width()
-            };
+            let pad = if index == last { 0 } else { widths[index] + 2 - shown.width() };
             text.push_str(&look.paint(cell.style, &shown));
             text.push_str(&" ".repeat(pad));
         }
@@ -105,15 +86,9 @@ mod tests {
     fn columns_line_up_and_the_last_is_cut_to_the_terminal() {
         let rows = [
             vec![Cell::new("a"), Cell::new("short")],
-            vec![
-                Cell::new("日本語"),
-                Cell::new("a question that is too long for it"),
-            ],
+            vec![Cell::new("日本語"), Cell::new("a question that is too long for it")],
         ];
-        let look = Look {
-            columns: Some(28),
-            ..Look::default()
-        };
+        let look = Look { columns: Some(28), ..Look::default() };
         insta::assert_snapshot!(table(&["ID", "QUESTION"], &rows, look), @r"
         ID      QUESTION
         a       short

@@ -74,12 +74,7 @@ impl Look {
             columns.max(20)
         });
         let width = columns.map(|columns| columns.min(READABLE_WIDTH));
-        Self {
-            is_terminal,
-            styled,
-            width,
-            columns,
-        }
+        Self { is_terminal, styled, width, columns }
     }
 
     /// The text in a style, where this stream takes styles.
@@ -104,31 +99,16 @@ impl Terminal {
     pub fn standard(color: Color, quiet: bool) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         let (out, err) = (Look::of(&stdout, color), Look::of(&stderr, color));
-        let stdout: Box<dyn Write + Send> = if out.styled {
-            Box::new(AutoStream::always(stdout))
-        } else {
-            Box::new(stdout)
-        };
-        let stderr: Box<dyn Write + Send> = if err.styled {
-            Box::new(AutoStream::always(stderr))
-        } else {
-            Box::new(stderr)
-        };
-        Self {
-            stdout,
-            stderr,
-            out,
-            err,
-            quiet,
-        }
+        let stdout: Box<dyn Write + Send> =
+            if out.styled { Box::new(AutoStream::always(stdout)) } else { Box::new(stdout) };
+        let stderr: Box<dyn Write + Send> =
+            if err.styled { Box::new(AutoStream::always(stderr)) } else { Box::new(stderr) };
+        Self { stdout, stderr, out, err, quiet }
     }
 
     /// Data, to stdout.
     pub fn print(&mut self, text: &str) -> Result<(), Stop> {
-        let written = self
-            .stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| self.stdout.flush());
+        let written = self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush());
         written.map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Stop::PipeClosed,
             _ => Stop::Error(ErrorReport {
@@ -177,10 +157,7 @@ impl Terminal {
 
     pub(super) fn write_err(&mut self, text: &str) {
         // Nobody is left to be told when stderr is gone.
-        let _ = self
-            .stderr
-            .write_all(text.as_bytes())
-            .and_then(|()| self.stderr.flush());
+        let _ = self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush());
     }
 }
 
@@ -242,15 +219,8 @@ pub(super) mod tests {
         terminal.stdout = Box::new(Failing(io::ErrorKind::BrokenPipe));
         assert!(matches!(terminal.print("x"), Err(Stop::PipeClosed)));
         terminal.stdout = Box::new(Failing(io::ErrorKind::StorageFull));
-        let Err(Stop::Error(report)) = terminal.print("x") else {
-            panic!("an error")
-        };
-        assert!(
-            report
-                .message
-                .starts_with("cannot write to standard output"),
-            "{report:?}"
-        );
+        let Err(Stop::Error(report)) = terminal.print("x") else { panic!("an error") };
+        assert!(report.message.starts_with("cannot write to standard output"), "{report:?}");
     }
 
     #[test]
@@ -270,10 +240,7 @@ pub(super) mod tests {
     #[test]
     fn styles_are_only_for_streams_that_take_them() {
         let plain = Look::default();
-        let styled = Look {
-            styled: true,
-            ..plain
-        };
+        let styled = Look { styled: true, ..plain };
         assert_eq!(plain.paint(BOLD, "x"), "x");
         assert_eq!(styled.paint(BOLD, "x"), "\u{1b}[1mx\u{1b}[0m");
     }

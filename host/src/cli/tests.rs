@@ -24,10 +24,7 @@ struct Fake {
 
 impl Fake {
     fn new(answer: Result<Outcome, ErrorReport>) -> Arc<Self> {
-        Arc::new(Self {
-            answer,
-            asked: Mutex::new(Vec::new()),
-        })
+        Arc::new(Self { answer, asked: Mutex::new(Vec::new()) })
     }
 }
 
@@ -48,16 +45,9 @@ impl Desk for Fake {
         _: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
         self.asked.lock().unwrap().push(request);
-        let preparation = Preparation {
-            items: 3,
-            updated: 3,
-            ..Preparation::default()
-        };
+        let preparation = Preparation { items: 3, updated: 3, ..Preparation::default() };
         events
-            .send(Event::Prepared {
-                plugin: "search-documents".to_owned(),
-                preparation,
-            })
+            .send(Event::Prepared { plugin: "search-documents".to_owned(), preparation })
             .unwrap();
         self.answer.clone()
     }
@@ -73,11 +63,7 @@ impl Desk for Fake {
             return Ok(Vec::new());
         }
         let source = outcomes::source("notes/tides.md", (12, 14), "Tides", "Tides › Spring tides");
-        Ok(vec![Passage {
-            source,
-            text: format!("{query} and {limit}"),
-            score: 1.0,
-        }])
+        Ok(vec![Passage { source, text: format!("{query} and {limit}"), score: 1.0 }])
     }
 
     async fn history(
@@ -89,11 +75,7 @@ impl Desk for Fake {
     }
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
-        if outcomes::found().id.starts_with(id) {
-            self.answer.clone()
-        } else {
-            Err(unavailable())
-        }
+        if outcomes::found().id.starts_with(id) { self.answer.clone() } else { Err(unavailable()) }
     }
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
@@ -125,20 +107,14 @@ struct Ran {
 }
 
 async fn ran(desk: &Arc<Fake>, line: &[&str], stdin: &str) -> Ran {
-    let arguments = std::iter::once("bathysphere")
-        .chain(line.iter().copied())
-        .map(OsString::from)
-        .collect();
+    let arguments =
+        std::iter::once("bathysphere").chain(line.iter().copied()).map(OsString::from).collect();
     let arguments = help::parse(arguments).unwrap();
     let (mut terminal, printed, said) = captured(Look::default());
     terminal.quiet = arguments.global.quiet;
     let desk = Arc::clone(desk);
     let code = carry_out(arguments, |_| desk, &mut terminal, &mut stdin.as_bytes()).await;
-    Ran {
-        code,
-        printed: printed.text(),
-        said: said.text(),
-    }
+    Ran { code, printed: printed.text(), said: said.text() }
 }
 
 #[tokio::test]
@@ -146,32 +122,18 @@ async fn research_prints_the_report_and_tells_how_it_went() {
     let desk = Fake::new(Ok(outcomes::found()));
     let ran = ran(
         &desk,
-        &[
-            "research",
-            "--scope",
-            "large",
-            "--max-rounds",
-            "2",
-            "--context",
-            "sailing",
-            " why? ",
-        ],
+        &["research", "--scope", "large", "--max-rounds", "2", "--context", "sailing", " why? "],
         "",
     )
     .await;
     assert_eq!(ran.code, 0);
-    assert_eq!(
-        ran.printed,
-        crate::report::render_markdown(&outcomes::found())
-    );
+    assert_eq!(ran.printed, crate::report::render_markdown(&outcomes::found()));
     insta::assert_snapshot!(ran.said, @r"
     [INFO] search-documents: 3 documents ready (3 read)
     done in 0.4 s · 2 rounds · 4 findings from 3 files · saved as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
     ");
     let asked = desk.asked.lock().unwrap();
-    let [request] = asked.as_slice() else {
-        panic!("asked once")
-    };
+    let [request] = asked.as_slice() else { panic!("asked once") };
     assert_eq!(request.tool, "research");
     assert_eq!(request.question.text, "why?");
     assert_eq!(request.question.scope, Some(Scope::Large));
@@ -182,40 +144,22 @@ async fn research_prints_the_report_and_tells_how_it_went() {
 #[tokio::test]
 async fn a_question_may_come_from_stdin() {
     let desk = Fake::new(Ok(outcomes::found()));
-    assert_eq!(
-        ran(&desk, &["research", "-q", "-"], "from stdin\n")
-            .await
-            .said,
-        ""
-    );
+    assert_eq!(ran(&desk, &["research", "-q", "-"], "from stdin\n").await.said, "");
     assert_eq!(desk.asked.lock().unwrap()[0].question.text, "from stdin");
 }
 
 #[tokio::test]
 async fn how_it_ended_decides_the_exit_code() {
-    let cancelled = ran(
-        &Fake::new(Ok(outcomes::cancelled())),
-        &["research", "why?"],
-        "",
-    )
-    .await;
+    let cancelled = ran(&Fake::new(Ok(outcomes::cancelled())), &["research", "why?"], "").await;
     assert_eq!(cancelled.code, 130);
-    assert!(
-        cancelled.printed.contains("**Cancelled**"),
-        "what was found is printed"
-    );
+    assert!(cancelled.printed.contains("**Cancelled**"), "what was found is printed");
     assert!(
         cancelled
             .said
             .contains("cancelled after 0.4 s · 1 round · 2 findings from 1 file · kept as")
     );
 
-    let failed = ran(
-        &Fake::new(Ok(outcomes::failed())),
-        &["research", "why?"],
-        "",
-    )
-    .await;
+    let failed = ran(&Fake::new(Ok(outcomes::failed())), &["research", "why?"], "").await;
     assert_eq!(failed.code, 1);
     assert_eq!(failed.printed, "");
     insta::assert_snapshot!(failed.said, @r"
@@ -225,12 +169,7 @@ async fn how_it_ended_decides_the_exit_code() {
     failed after 0.4 s · 1 round · nothing found · kept as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
     ");
 
-    let nothing = ran(
-        &Fake::new(Ok(outcomes::nothing_found())),
-        &["research", "why?"],
-        "",
-    )
-    .await;
+    let nothing = ran(&Fake::new(Ok(outcomes::nothing_found())), &["research", "why?"], "").await;
     assert_eq!(nothing.code, 0);
 
     let error = ran(&Fake::new(Err(unavailable())), &["research", "why?"], "").await;
@@ -245,15 +184,7 @@ async fn wrong_input_starts_nothing() {
         (&["research", ""], ""),
         (&["research", "-"], &long),
         (&["research", "--docs", "no/such/directory", "why?"], ""),
-        (
-            &[
-                "research",
-                "--output",
-                "no/such/directory/report.md",
-                "why?",
-            ],
-            "",
-        ),
+        (&["research", "--output", "no/such/directory/report.md", "why?"], ""),
         (&["search", "  "], ""),
         (&["show", "latest"], ""),
     ];
@@ -269,32 +200,19 @@ async fn wrong_input_starts_nothing() {
 
 #[tokio::test]
 async fn json_is_json_whatever_happens() {
-    let found = ran(
-        &Fake::new(Ok(outcomes::found())),
-        &["research", "--json", "why?"],
-        "",
-    )
-    .await;
+    let found = ran(&Fake::new(Ok(outcomes::found())), &["research", "--json", "why?"], "").await;
     let outcome: Outcome = serde_json::from_str(&found.printed).unwrap();
     assert_eq!(outcome.findings.len(), 4);
 
-    let failed = ran(
-        &Fake::new(Err(unavailable())),
-        &["research", "--json", "why?"],
-        "",
-    )
-    .await;
+    let failed = ran(&Fake::new(Err(unavailable())), &["research", "--json", "why?"], "").await;
     let value: serde_json::Value = serde_json::from_str(&failed.printed).unwrap();
     assert_eq!(value["error"]["code"], "NOT_FOUND");
     assert_eq!(failed.code, 1);
     assert!(failed.said.contains("error: no task has an id"));
 
-    let hits = ran(
-        &Fake::new(Ok(outcomes::found())),
-        &["search", "--json", "--limit", "3", "tides"],
-        "",
-    )
-    .await;
+    let hits =
+        ran(&Fake::new(Ok(outcomes::found())), &["search", "--json", "--limit", "3", "tides"], "")
+            .await;
     let value: serde_json::Value = serde_json::from_str(&hits.printed).unwrap();
     assert_eq!(value["hits"][0]["text"], "tides and 3");
 }
@@ -350,27 +268,13 @@ fn help_is_data_and_a_refusal_is_talk() {
     let parsed =
         |line: &[&str]| help::parse(line.iter().map(OsString::from).collect()).unwrap_err();
     let (mut terminal, printed, said) = captured(Look::default());
-    assert_eq!(
-        refuse(&parsed(&["bathysphere", "search", "--help"]), &mut terminal),
-        0
-    );
+    assert_eq!(refuse(&parsed(&["bathysphere", "search", "--help"]), &mut terminal), 0);
     assert!(printed.text().contains("Examples:") && said.text().is_empty());
 
     let (mut terminal, printed, said) = captured(Look::default());
-    assert_eq!(
-        refuse(
-            &parsed(&["bathysphere", "research", "two", "words"]),
-            &mut terminal
-        ),
-        2
-    );
+    assert_eq!(refuse(&parsed(&["bathysphere", "research", "two", "words"]), &mut terminal), 2);
     assert!(printed.text().is_empty());
-    assert!(
-        said.text()
-            .ends_with("such as \"how are snapshots stored?\"\n"),
-        "{}",
-        said.text()
-    );
+    assert!(said.text().ends_with("such as \"how are snapshots stored?\"\n"), "{}", said.text());
 }
 
 #[test]
@@ -379,15 +283,8 @@ fn every_end_has_its_exit_code() {
     assert_eq!(exit_code(Err(Stop::PipeClosed), &mut terminal), 0);
     assert_eq!(said.text(), "", "a reader that has enough is no error");
     for (code, expected) in [("INVALID_INPUT", 2), ("CANCELLED", 130), ("NOT_FOUND", 1)] {
-        let report = ErrorReport {
-            code: code.to_owned(),
-            ..unavailable()
-        };
-        assert_eq!(
-            exit_code(Err(Stop::Error(report)), &mut terminal),
-            expected,
-            "{code}"
-        );
+        let report = ErrorReport { code: code.to_owned(), ..unavailable() };
+        assert_eq!(exit_code(Err(Stop::Error(report)), &mut terminal), expected, "{code}");
     }
 }
 
@@ -396,8 +293,5 @@ async fn every_command_with_json_fails_in_json() {
     let desk = Fake::new(Ok(outcomes::found()));
     let json = ran(&desk, &["config", "--json"], "").await;
     let value: serde_json::Value = serde_json::from_str(&json.printed).unwrap();
-    assert_eq!(
-        (json.code, &value["error"]["code"]),
-        (1, &serde_json::json!("NOT_FOUND"))
-    );
+    assert_eq!((json.code, &value["error"]["code"]), (1, &serde_json::json!("NOT_FOUND")));
 }

@@ -26,31 +26,24 @@ impl Directories {
         home: Option<&Path>,
         environment: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Self, ConfigError> {
-        let variable = || {
-            environment("BATHYSPHERE_HOME")
-                .filter(|value| !value.is_empty())
-                .map(PathBuf::from)
-        };
+        let variable =
+            || environment("BATHYSPHERE_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
         match home.map(Path::to_owned).or_else(variable) {
-            Some(home) => std::path::absolute(&home)
-                .map(|home| Self::beneath(&home))
-                .map_err(|error| {
+            Some(home) => {
+                std::path::absolute(&home).map(|home| Self::beneath(&home)).map_err(|error| {
                     let shown = home.display();
                     Problem::new(format!("{shown} cannot be made an absolute path: {error}"))
                         .with_hint("give --home or BATHYSPHERE_HOME an absolute path")
                         .into()
-                }),
+                })
+            }
             None => Self::of_platform(),
         }
     }
 
     /// All three beneath one directory.
     pub fn beneath(home: &Path) -> Self {
-        Self {
-            config: home.join("config"),
-            data: home.join("data"),
-            cache: home.join("cache"),
-        }
+        Self { config: home.join("config"), data: home.join("data"), cache: home.join("cache") }
     }
 
     fn of_platform() -> Result<Self, ConfigError> {
@@ -59,11 +52,8 @@ impl Directories {
                 .with_hint("set HOME, or name a directory with --home DIR or BATHYSPHERE_HOME")
         })?;
         // Apple keeps ~/Library/Preferences for its own defaults system.
-        let config = if cfg!(target_vendor = "apple") {
-            base.data_dir()
-        } else {
-            base.config_dir()
-        };
+        let config =
+            if cfg!(target_vendor = "apple") { base.data_dir() } else { base.config_dir() };
         Ok(Self {
             config: config.join(NAME),
             data: base.data_dir().join(NAME),
@@ -82,12 +72,9 @@ impl Directories {
             builder.mode(0o700);
         }
         builder.create(path).map_err(|error| {
-            Problem::new(format!(
-                "cannot make the directory {}: {error}",
-                path.display()
-            ))
-            .with_hint("name another place with --home DIR or BATHYSPHERE_HOME")
-            .into()
+            Problem::new(format!("cannot make the directory {}: {error}", path.display()))
+                .with_hint("name another place with --home DIR or BATHYSPHERE_HOME")
+                .into()
         })
     }
 }
@@ -147,9 +134,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("file");
         fs::write(&file, "").unwrap();
-        let error = Directories::ensure(&file.join("below"))
-            .unwrap_err()
-            .to_string();
+        let error = Directories::ensure(&file.join("below")).unwrap_err().to_string();
         assert!(error.contains("file/below"), "{error}");
         assert!(error.contains("--home DIR"), "{error}");
     }

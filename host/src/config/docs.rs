@@ -22,9 +22,7 @@ pub fn is_meant(name: &str, plugin: &RawPlugin) -> bool {
 
 /// The entries of a list such as `BATHYSPHERE_DOCS`.
 pub fn split(list: &OsStr) -> Vec<PathBuf> {
-    std::env::split_paths(list)
-        .filter(|path| !path.as_os_str().is_empty())
-        .collect()
+    std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// `place` is the flag or variable that named it.
@@ -47,20 +45,11 @@ pub fn grant(
     let shown = path.display();
     let problem = match path.metadata() {
         Ok(metadata) if metadata.is_dir() => {
-            let plain = if matches!(typed.as_ref(), "." | "./") {
-                ""
-            } else {
-                typed.as_ref()
-            };
-            return Ok(DirectoryGrant {
-                prefix: with_slash(plain),
-                path,
-            });
+            let plain = if matches!(typed.as_ref(), "." | "./") { "" } else { typed.as_ref() };
+            return Ok(DirectoryGrant { prefix: with_slash(plain), path });
         }
-        Ok(_) => Problem::new(format!(
-            "{place} {typed}: {shown} is a file, not a directory"
-        ))
-        .with_hint("name the directory that holds it"),
+        Ok(_) => Problem::new(format!("{place} {typed}: {shown} is a file, not a directory"))
+            .with_hint("name the directory that holds it"),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let problem = Problem::new(format!("{place} {typed}: there is no directory {shown}"));
             match sibling(&path) {
@@ -93,11 +82,8 @@ mod tests {
     use super::*;
 
     fn granted(root: &Path, named: &str) -> Result<DirectoryGrant, String> {
-        grant(Path::new(named), "--docs", root, Some(root)).map_err(|problem| {
-            problem
-                .to_string()
-                .replace(&root.display().to_string(), "ROOT")
-        })
+        grant(Path::new(named), "--docs", root, Some(root))
+            .map_err(|problem| problem.to_string().replace(&root.display().to_string(), "ROOT"))
     }
 
     #[test]
@@ -115,11 +101,7 @@ mod tests {
             ("~/docs", "~/docs/", root.join("docs")),
         ] {
             let found = granted(root, named).unwrap();
-            assert_eq!(
-                (found.prefix.as_str(), &found.path),
-                (prefix, &path),
-                "{named}"
-            );
+            assert_eq!((found.prefix.as_str(), &found.path), (prefix, &path), "{named}");
         }
     }
 

@@ -23,11 +23,7 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            origin: None,
-            message: message.into(),
-            hint: None,
-        }
+        Self { origin: None, message: message.into(), hint: None }
     }
 
     pub fn at(mut self, origin: Origin) -> Self {
@@ -43,9 +39,7 @@ impl Problem {
 
 impl From<Problem> for ConfigError {
     fn from(problem: Problem) -> Self {
-        Self {
-            problems: vec![problem],
-        }
+        Self { problems: vec![problem] }
     }
 }
 
@@ -54,11 +48,7 @@ impl std::error::Error for ConfigError {}
 impl fmt::Display for ConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.problems.len() > 1 {
-            write!(
-                formatter,
-                "{} mistakes in the configuration\n\n",
-                self.problems.len()
-            )?;
+            write!(formatter, "{} mistakes in the configuration\n\n", self.problems.len())?;
         }
         for (index, problem) in self.problems.iter().enumerate() {
             if index > 0 {
@@ -103,25 +93,13 @@ fn show_line(
 ) -> fmt::Result {
     let column = origin.column.unwrap_or(1).saturating_sub(1);
     let characters: Vec<char> = text.chars().collect();
-    let start = if characters.len() > WIDTH {
-        column.saturating_sub(WIDTH / 2)
-    } else {
-        0
-    };
+    let start = if characters.len() > WIDTH { column.saturating_sub(WIDTH / 2) } else { 0 };
     let end = characters.len().min(start + WIDTH);
-    let shown: String = characters
-        .get(start..end)
-        .unwrap_or_default()
-        .iter()
-        .collect();
-    let (before, after) = (
-        if start > 0 { "…" } else { "" },
-        if end < characters.len() { "…" } else { "" },
-    );
+    let shown: String = characters.get(start..end).unwrap_or_default().iter().collect();
+    let (before, after) =
+        (if start > 0 { "…" } else { "" }, if end < characters.len() { "…" } else { "" });
     let offset = column - start + before.chars().count();
-    let width = origin
-        .width
-        .clamp(1, (end + 1).saturating_sub(column).max(1));
+    let width = origin.width.clamp(1, (end + 1).saturating_sub(column).max(1));
     let number = line.to_string();
     let gutter = " ".repeat(number.len());
     write!(
@@ -169,9 +147,7 @@ mod tests {
     fn several_problems_are_counted() {
         let error = ConfigError {
             problems: vec![
-                Problem::new("first")
-                    .at(origin("key = 1", 7, 1))
-                    .with_hint("write 2"),
+                Problem::new("first").at(origin("key = 1", 7, 1)).with_hint("write 2"),
                 Problem::new("second"),
             ],
         };
@@ -196,18 +172,14 @@ mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         let caret = lines[4].find("^^^").unwrap();
         // The ellipsis before it is one character of three bytes.
-        assert_eq!(
-            lines[3].chars().skip(caret).take(3).collect::<String>(),
-            "BAD"
-        );
+        assert_eq!(lines[3].chars().skip(caret).take(3).collect::<String>(), "BAD");
         assert!(lines[3].chars().count() < 120);
     }
 
     #[test]
     fn a_file_cannot_steer_the_terminal() {
-        let shown = Problem::new("bad\u{1b}[31m")
-            .at(origin("a\u{1b}]0;x\u{7}\u{202e}", 1, 1))
-            .to_string();
+        let shown =
+            Problem::new("bad\u{1b}[31m").at(origin("a\u{1b}]0;x\u{7}\u{202e}", 1, 1)).to_string();
         assert!(
             !shown.contains('\u{1b}') && !shown.contains('\u{7}') && !shown.contains('\u{202e}')
         );

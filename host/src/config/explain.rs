@@ -29,10 +29,7 @@ pub struct ExplainedValue {
 /// Every value of the merged configuration: `use`, `tools`, then the plugins by
 /// name. A limit that no file sets is shown with its default.
 pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
-    let mut explainer = Explainer {
-        loaded,
-        values: Vec::new(),
-    };
+    let mut explainer = Explainer { loaded, values: Vec::new() };
     let choice = &loaded.raw.choice;
     explainer.string(&["use"], "strategy", choice.strategy.as_ref());
     explainer.string(&["use"], "extractor", choice.extractor.as_ref());
@@ -60,21 +57,12 @@ pub fn explain_text(loaded: &LoadedConfig) -> String {
     }
     for section in values.chunk_by(|left, right| left.section_name() == right.section_name()) {
         let _ = writeln!(text, "\n[{}]", section[0].section_name());
-        let lines: Vec<String> = section
-            .iter()
-            .map(|value| format!("{} = {}", value.name(), value.value))
-            .collect();
-        let width = lines
-            .iter()
-            .map(|line| line.chars().count())
-            .filter(|width| *width <= 60)
-            .max();
+        let lines: Vec<String> =
+            section.iter().map(|value| format!("{} = {}", value.name(), value.value)).collect();
+        let width =
+            lines.iter().map(|line| line.chars().count()).filter(|width| *width <= 60).max();
         for (line, value) in lines.iter().zip(section) {
-            let from = if value.origin.line.is_some() {
-                "from "
-            } else {
-                ""
-            };
+            let from = if value.origin.line.is_some() { "from " } else { "" };
             let place = comment(&value.origin.to_string());
             let width = width.unwrap_or(0);
             let _ = writeln!(text, "{line:<width$}  # {from}{place}");
@@ -99,11 +87,7 @@ pub fn explain_json(loaded: &LoadedConfig) -> Json {
             })
         })
         .collect();
-    let files: Vec<String> = loaded
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let files: Vec<String> = loaded.files.iter().map(|file| file.display().to_string()).collect();
     json!({ "files": files, "values": values })
 }
 
@@ -142,12 +126,7 @@ impl Explainer<'_> {
 
     fn string(&mut self, table: &[&str], key: &str, value: Option<&Located<String>>) {
         if let Some(located) = value {
-            self.add(
-                table,
-                key,
-                Json::from(located.value.as_str()),
-                located.place,
-            );
+            self.add(table, key, Json::from(located.value.as_str()), located.place);
         }
     }
 
@@ -159,11 +138,7 @@ impl Explainer<'_> {
         shown: impl Fn(&T) -> String,
     ) {
         if let Some(list) = list {
-            let json = list
-                .value
-                .iter()
-                .map(|located| Json::from(shown(&located.value)))
-                .collect();
+            let json = list.value.iter().map(|located| Json::from(shown(&located.value))).collect();
             self.add(table, key, json, list.place);
         }
     }
@@ -184,33 +159,17 @@ impl Explainer<'_> {
         let (grants, table) = (&plugin.grants, ["plugins", name, "grants"]);
         self.list(&table, "hosts", grants.hosts.as_ref(), ToString::to_string);
         self.list(&table, "commands", grants.commands.as_ref(), Clone::clone);
-        self.list(
-            &table,
-            "environment",
-            grants.environment.as_ref(),
-            Clone::clone,
-        );
-        self.list(
-            &table,
-            "directories",
-            grants.directories.as_ref(),
-            |directory| directory.path.display().to_string(),
-        );
+        self.list(&table, "environment", grants.environment.as_ref(), Clone::clone);
+        self.list(&table, "directories", grants.directories.as_ref(), |directory| {
+            directory.path.display().to_string()
+        });
         self.list(&table, "imports", grants.imports.as_ref(), Clone::clone);
         for (secret_name, secret) in &grants.secrets {
             let table = ["plugins", name, "grants", "secrets", secret_name];
             if let Some(host) = &secret.host {
-                self.add(
-                    &table,
-                    "host",
-                    Json::from(host.value.to_string()),
-                    host.place,
-                );
+                self.add(&table, "host", Json::from(host.value.to_string()), host.place);
             }
-            let header = secret
-                .header
-                .as_ref()
-                .map_or(HEADER, |header| &header.value);
+            let header = secret.header.as_ref().map_or(HEADER, |header| &header.value);
             for (key, value, default) in [
                 ("header", secret.header.as_ref(), HEADER),
                 ("prefix", secret.prefix.as_ref(), default_prefix(header)),
@@ -250,11 +209,7 @@ impl Explainer<'_> {
 
 /// A limit's number, whole where it is whole.
 fn number(value: f64) -> Json {
-    if value.fract() == 0.0 {
-        Json::from(value as u64)
-    } else {
-        Json::from(value)
-    }
+    if value.fract() == 0.0 { Json::from(value as u64) } else { Json::from(value) }
 }
 
 /// On one line, whatever a path is called.
@@ -264,24 +219,15 @@ fn comment(text: &str) -> String {
 
 fn toml_key(key: &str) -> String {
     let bare = !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    if bare {
-        key.to_owned()
-    } else {
-        toml_string(key)
-    }
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    if bare { key.to_owned() } else { toml_string(key) }
 }
 
 fn toml_value(json: &Json) -> String {
     match json {
         Json::String(text) => toml_string(text),
         Json::Array(array) => {
-            format!(
-                "[{}]",
-                array.iter().map(toml_value).collect::<Vec<_>>().join(", ")
-            )
+            format!("[{}]", array.iter().map(toml_value).collect::<Vec<_>>().join(", "))
         }
         Json::Object(map) if map.is_empty() => "{}".to_owned(),
         Json::Object(map) => {

@@ -25,12 +25,10 @@ impl HostGrant {
         }
         let wrong = |why: &str| Wrong::new(format!("`{text}` is not a host: {why}"), EXAMPLES);
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
-            let (address, rest) = rest
-                .split_once(']')
-                .ok_or_else(|| wrong("the bracket is not closed"))?;
-            let address: Ipv6Addr = address
-                .parse()
-                .map_err(|_| wrong("there is no IPv6 address in the brackets"))?;
+            let (address, rest) =
+                rest.split_once(']').ok_or_else(|| wrong("the bracket is not closed"))?;
+            let address: Ipv6Addr =
+                address.parse().map_err(|_| wrong("there is no IPv6 address in the brackets"))?;
             let port = match rest.strip_prefix(':') {
                 Some(port) => Some(port),
                 None if rest.is_empty() => None,
@@ -121,14 +119,11 @@ fn name(text: &str) -> Result<String, String> {
     }
     for label in labels.split('.') {
         if label.is_empty() {
-            return Err(
-                "there is nothing between two dots, or before the first or after the last"
-                    .to_owned(),
-            );
+            return Err("there is nothing between two dots, or before the first or after the last"
+                .to_owned());
         }
-        if let Some(character) = label
-            .chars()
-            .find(|&c| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+        if let Some(character) =
+            label.chars().find(|&c| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
         {
             return Err(format!("{character:?} cannot stand in a name"));
         }
@@ -167,28 +162,16 @@ mod tests {
             assert_eq!(parse(text).to_string(), text);
         }
         assert_eq!(parse("API.Tavily.com").host, "api.tavily.com");
-        assert_eq!(
-            parse("::1"),
-            HostGrant {
-                host: "::1".to_owned(),
-                port: None
-            }
-        );
+        assert_eq!(parse("::1"), HostGrant { host: "::1".to_owned(), port: None });
         assert_eq!(parse("[0:0:0:0:0:0:0:1]:443").to_string(), "[::1]:443");
     }
 
     #[test]
     fn what_is_no_host_is_refused_with_what_would_be_right() {
         let hint = |text: &str| HostGrant::parse(text).unwrap_err().hint;
-        assert_eq!(
-            hint("https://api.tavily.com/search"),
-            "write \"api.tavily.com\""
-        );
+        assert_eq!(hint("https://api.tavily.com/search"), "write \"api.tavily.com\"");
         assert_eq!(hint("api.tavily.com/"), "write \"api.tavily.com\"");
-        assert_eq!(
-            hint("http://user:pw@localhost:3000?x"),
-            "write \"localhost:3000\""
-        );
+        assert_eq!(hint("http://user:pw@localhost:3000?x"), "write \"localhost:3000\"");
         for text in [
             "",
             "*",
@@ -212,10 +195,7 @@ mod tests {
             "https://",
             "*.1.2.3.4",
         ] {
-            assert!(
-                HostGrant::parse(text).is_err(),
-                "{text:?} was taken for a host"
-            );
+            assert!(HostGrant::parse(text).is_err(), "{text:?} was taken for a host");
         }
     }
 

@@ -58,14 +58,10 @@ impl Layers {
         }
         let text = &layer.text;
         // The end of the file is shown as the end of its last line.
-        let start = floor_boundary(
-            text,
-            place.start.min(text.trim_end_matches(['\n', '\r']).len()),
-        );
+        let start =
+            floor_boundary(text, place.start.min(text.trim_end_matches(['\n', '\r']).len()));
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |newline| start + newline);
+        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
         let end = floor_boundary(text, place.end.clamp(start, line_end));
         Origin {
             place: layer.place.clone(),
@@ -97,19 +93,11 @@ struct Mistake {
 
 impl Mistakes {
     pub fn add(&mut self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
-        self.0.push(Mistake {
-            place,
-            message: message.into(),
-            hint: Some(hint.into()),
-        });
+        self.0.push(Mistake { place, message: message.into(), hint: Some(hint.into()) });
     }
 
     pub fn add_plain(&mut self, place: Place, message: impl Into<String>) {
-        self.0.push(Mistake {
-            place,
-            message: message.into(),
-            hint: None,
-        });
+        self.0.push(Mistake { place, message: message.into(), hint: None });
     }
 
     pub fn count(&self) -> usize {
@@ -118,8 +106,7 @@ impl Mistakes {
 
     /// In the order in which they stand; the top layer's come first.
     pub fn into_problems(mut self, layers: &Layers) -> Vec<Problem> {
-        self.0
-            .sort_by_key(|mistake| (usize::MAX - mistake.place.layer, mistake.place.start));
+        self.0.sort_by_key(|mistake| (usize::MAX - mistake.place.layer, mistake.place.start));
         self.0
             .into_iter()
             .map(|mistake| Problem {
@@ -146,11 +133,7 @@ mod tests {
     }
 
     fn origin(text: &str, start: usize, end: usize) -> Origin {
-        layers(text).origin(Place {
-            layer: 0,
-            start,
-            end,
-        })
+        layers(text).origin(Place { layer: 0, start, end })
     }
 
     #[test]
@@ -158,10 +141,7 @@ mod tests {
         let text = "a = 1\r\nü = \"ö\" # x\r\n";
         let start = text.find('"').unwrap();
         let found = origin(text, start, start + "\"ö\"".len());
-        assert_eq!(
-            (found.line, found.column, found.width),
-            (Some(2), Some(5), 3)
-        );
+        assert_eq!((found.line, found.column, found.width), (Some(2), Some(5), 3));
         assert_eq!(found.text.as_deref(), Some("ü = \"ö\" # x"));
     }
 

@@ -85,11 +85,7 @@ pub fn find(name: &str) -> Option<&'static Limit> {
 impl Limit {
     /// "a whole number from 1 to 4096"
     pub fn range(&self) -> String {
-        let kind = if self.fractions {
-            "a number"
-        } else {
-            "a whole number"
-        };
+        let kind = if self.fractions { "a number" } else { "a whole number" };
         format!("{kind} from {} to {}", self.minimum, self.maximum)
     }
 }
@@ -104,11 +100,7 @@ mod tests {
             let mut limits = Limits::default();
             for value in [limit.minimum, limit.maximum] {
                 (limit.set)(&mut limits, value);
-                assert!(
-                    ((limit.get)(&limits) - value).abs() < 1e-9,
-                    "{}",
-                    limit.name
-                );
+                assert!(((limit.get)(&limits) - value).abs() < 1e-9, "{}", limit.name);
             }
         }
     }
@@ -118,11 +110,7 @@ mod tests {
         let limits = Limits::default();
         for limit in LIMITS {
             let value = (limit.get)(&limits);
-            assert!(
-                (limit.minimum..=limit.maximum).contains(&value),
-                "{}",
-                limit.name
-            );
+            assert!((limit.minimum..=limit.maximum).contains(&value), "{}", limit.name);
         }
     }
 }

@@ -73,19 +73,12 @@ pub fn load(options: &LoadOptions<'_>) -> Result<LoadedConfig, ConfigError> {
 
     let mut problems = grant_documents(options, surroundings, &mut layers, &mut merged);
     // Half a file would make every name in the other half look undefined.
-    let config = if whole {
-        resolve::resolve(&merged, &layers, &mut mistakes)
-    } else {
-        None
-    };
+    let config = if whole { resolve::resolve(&merged, &layers, &mut mistakes) } else { None };
     problems.extend(mistakes.into_problems(&layers));
     match config {
-        Some(config) if problems.is_empty() => Ok(LoadedConfig {
-            config,
-            files,
-            layers,
-            raw: merged,
-        }),
+        Some(config) if problems.is_empty() => {
+            Ok(LoadedConfig { config, files, layers, raw: merged })
+        }
         _ => Err(ConfigError { problems }),
     }
 }
@@ -96,11 +89,7 @@ fn defaults(options: &LoadOptions<'_>) -> File {
         text: DEFAULTS.to_owned(),
         directory: options.working_directory.clone(),
     };
-    File {
-        layer,
-        path: None,
-        trusted: true,
-    }
+    File { layer, path: None, trusted: true }
 }
 
 struct File {
@@ -113,11 +102,8 @@ struct File {
 
 /// The files that apply, the weakest first.
 fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
-    let variable = || {
-        (options.environment)("BATHYSPHERE_CONFIG")
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
+    let variable =
+        || (options.environment)("BATHYSPHERE_CONFIG").filter(|v| !v.is_empty()).map(PathBuf::from);
     let named = match &options.config_file {
         Some(path) => Some((path.clone(), "--config")),
         None => variable().map(|path| (path, "BATHYSPHERE_CONFIG")),
@@ -129,11 +115,7 @@ fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
             Ok(text) => layer(&path, shown, text)?,
             Err(error) => return Err(unreadable(&path, &shown, Some(by), &error).into()),
         };
-        return Ok(vec![File {
-            layer,
-            path: Some(path),
-            trusted: true,
-        }]);
+        return Ok(vec![File { layer, path: Some(path), trusted: true }]);
     }
 
     let own = options.directories.config.join(FILE_NAME);
@@ -142,10 +124,9 @@ fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
     let same =
         matches!((own.canonicalize(), here.canonicalize()), (Ok(own), Ok(here)) if own == here);
     let mut files = Vec::new();
-    for (path, shown, trusted) in [
-        (own.clone(), own.display().to_string(), true),
-        (here, FILE_NAME.to_owned(), false),
-    ] {
+    for (path, shown, trusted) in
+        [(own.clone(), own.display().to_string(), true), (here, FILE_NAME.to_owned(), false)]
+    {
         if same && !trusted {
             continue;
         }
@@ -154,11 +135,7 @@ fn find(options: &LoadOptions<'_>) -> Result<Vec<File>, ConfigError> {
             Ok(text) if !trusted && text == DEFAULTS.as_bytes() => {}
             Ok(text) => {
                 let layer = layer(&path, shown, text)?;
-                files.push(File {
-                    layer,
-                    path: Some(path),
-                    trusted,
-                });
+                files.push(File { layer, path: Some(path), trusted });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(unreadable(&path, &shown, None, &error).into()),
@@ -177,9 +154,7 @@ fn read_file(path: &Path, named: bool) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?
-        .take(MAXIMUM_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?.take(MAXIMUM_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAXIMUM_BYTES {
         return Err(io::Error::other("it is larger than 1 MiB"));
     }
@@ -194,26 +169,14 @@ fn layer(path: &Path, shown: String, bytes: Vec<u8>) -> Result<Layer, ConfigErro
             if text.starts_with('\u{feff}') {
                 text.drain(..'\u{feff}'.len_utf8());
             }
-            Ok(Layer {
-                place: shown,
-                text,
-                directory,
-            })
+            Ok(Layer { place: shown, text, directory })
         }
         Err(error) => {
             let start = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
             let mut layers = Layers::default();
-            layers.push(Layer {
-                place: shown,
-                text,
-                directory,
-            });
-            let origin = layers.origin(Place {
-                layer: 0,
-                start,
-                end: start + 1,
-            });
+            layers.push(Layer { place: shown, text, directory });
+            let origin = layers.origin(Place { layer: 0, start, end: start + 1 });
             Err(Problem::new("this is not UTF-8 text")
                 .at(origin)
                 .with_hint("save the file as UTF-8")
@@ -272,11 +235,7 @@ fn grant_documents(
         text: String::new(),
         directory: options.working_directory.clone(),
     });
-    let place = Place {
-        layer,
-        start: 0,
-        end: 0,
-    };
+    let place = Place { layer, start: 0, end: 0 };
     let (mut grants, mut problems) = (Vec::new(), Vec::new());
     for path in &named {
         match docs::grant(path, by, &options.working_directory, surroundings.home) {
@@ -286,10 +245,7 @@ fn grant_documents(
     }
     let meant = |(name, plugin): &(&String, &mut RawPlugin)| docs::is_meant(name, plugin);
     for (_, plugin) in merged.plugins.iter_mut().filter(meant) {
-        plugin.grants.directories = Some(Located {
-            value: grants.clone(),
-            place,
-        });
+        plugin.grants.directories = Some(Located { value: grants.clone(), place });
     }
     problems
 }

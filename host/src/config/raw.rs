@@ -150,12 +150,7 @@ impl Setting {
                 below.place = above.place;
                 merge(below_table, above_table, Self::overlay);
             }
-            (_, value) => {
-                *below = Located {
-                    value,
-                    place: above.place,
-                }
-            }
+            (_, value) => *below = Located { value, place: above.place },
         }
     }
 
@@ -166,10 +161,7 @@ impl Setting {
                 .map(|(key, setting)| (key.clone(), setting.value.to_json()))
                 .collect::<serde_json::Map<_, _>>()
                 .into(),
-            Self::Array(array) => array
-                .iter()
-                .map(|setting| setting.value.to_json())
-                .collect(),
+            Self::Array(array) => array.iter().map(|setting| setting.value.to_json()).collect(),
             Self::Leaf(value) => value.clone(),
         }
     }

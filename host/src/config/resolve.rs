@@ -43,19 +43,10 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         .plugins
         .iter()
         .filter_map(|(name, plugin)| {
-            Some((
-                name.clone(),
-                resolve_plugin(name, plugin, layers, mistakes)?,
-            ))
+            Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
         })
         .collect();
-    Some(Config {
-        strategy: strategy?,
-        extractor: extractor?,
-        estimator,
-        tools,
-        plugins,
-    })
+    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, plugins })
 }
 
 struct Names<'a> {
@@ -79,10 +70,7 @@ impl Names<'_> {
             };
             self.mistakes.add(
                 name.place,
-                format!(
-                    "`{path}` names the plugin `{}`, which is not defined",
-                    name.value
-                ),
+                format!("`{path}` names the plugin `{}`, which is not defined", name.value),
                 hint,
             );
         }
@@ -132,14 +120,7 @@ fn resolve_plugin(
 }
 
 fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Grants {
-    let RawGrants {
-        hosts,
-        commands,
-        environment,
-        directories,
-        secrets,
-        imports,
-    } = &raw.grants;
+    let RawGrants { hosts, commands, environment, directories, secrets, imports } = &raw.grants;
     let hosts = values(hosts.as_ref());
     let secrets = secrets
         .iter()

@@ -66,13 +66,7 @@ pub struct Origin {
 impl Origin {
     /// A place without lines: a flag, a variable, the defaults.
     pub fn of(place: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            line: None,
-            column: None,
-            text: None,
-            width: 0,
-        }
+        Self { place: place.into(), line: None, column: None, text: None, width: 0 }
     }
 }
 

@@ -22,11 +22,7 @@ pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), Co
         .with_hint("this is a mistake in the plugin, not in your configuration; tell its author")
     };
     // A plugin without settings may say so by saying nothing.
-    let text = if schema_json.trim().is_empty() {
-        "{}"
-    } else {
-        schema_json
-    };
+    let text = if schema_json.trim().is_empty() { "{}" } else { schema_json };
     let schema: Value = serde_json::from_str(text)
         .map_err(|error| unusable(format!("its schema is not JSON: {error}")))?;
     if plugin.settings.is_empty() && asks_for_nothing(&schema) {
@@ -35,15 +31,9 @@ pub fn check_settings(plugin: &PluginConfig, schema_json: &str) -> Result<(), Co
     let validator =
         jsonschema::validator_for(&schema).map_err(|error| unusable(error.to_string()))?;
     let settings = Value::Object(plugin.settings.clone());
-    let problems: Vec<SettingProblem> = validator
-        .iter_errors(&settings)
-        .flat_map(|error| describe(&schema, &error))
-        .collect();
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(settings_error(plugin, &problems))
-    }
+    let problems: Vec<SettingProblem> =
+        validator.iter_errors(&settings).flat_map(|error| describe(&schema, &error)).collect();
+    if problems.is_empty() { Ok(()) } else { Err(settings_error(plugin, &problems)) }
 }
 
 /// Whether no settings at all must fit, as far as a glance can tell. The first use
@@ -69,9 +59,7 @@ fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> 
     let path = error.instance_path().as_str().to_owned();
     // The keyword is the last segment; what it constrains is the schema around it.
     let keyword = error.schema_path().as_str();
-    let around = keyword
-        .rsplit_once('/')
-        .and_then(|(around, _)| schema.pointer(around));
+    let around = keyword.rsplit_once('/').and_then(|(around, _)| schema.pointer(around));
     let value = error.instance();
     let hint = around.and_then(expectation);
     let message = match error.kind() {
@@ -113,28 +101,17 @@ fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> 
             };
             match value.as_ref() {
                 Value::Number(number) => format!("must be {expected}, not {number}"),
-                other => format!(
-                    "must be {expected}, not {}",
-                    type_name(JsonType::from(other))
-                ),
+                other => format!("must be {expected}, not {}", type_name(JsonType::from(other))),
             }
         }
         Kind::Enum { options } => {
-            let options: Vec<&str> = options
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            let near = value
-                .as_str()
-                .and_then(|value| nearest(value, options.iter().copied()));
+            let options: Vec<&str> =
+                options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let near = value.as_str().and_then(|value| nearest(value, options.iter().copied()));
             return vec![SettingProblem {
                 path,
                 message: format!("cannot be {value}"),
-                hint: near
-                    .map(|near| format!("did you mean \"{near}\"?"))
-                    .or(hint),
+                hint: near.map(|near| format!("did you mean \"{near}\"?")).or(hint),
             }];
         }
         Kind::Minimum { .. }
@@ -148,11 +125,7 @@ fn describe(schema: &Value, error: &ValidationError<'_>) -> Vec<SettingProblem> 
         | Kind::OneOfMultipleValid { .. } => format!("cannot be {value}"),
         _ => error.to_string(),
     };
-    vec![SettingProblem {
-        path,
-        message,
-        hint,
-    }]
+    vec![SettingProblem { path, message, hint }]
 }
 
 fn type_name(kind: JsonType) -> &'static str {
@@ -194,11 +167,7 @@ fn expectation(schema: &Value) -> Option<String> {
         }
     }
     if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
-        let separator = if text.is_empty() {
-            "the default is"
-        } else {
-            " (the default is"
-        };
+        let separator = if text.is_empty() { "the default is" } else { " (the default is" };
         let end = if text.is_empty() { "" } else { ")" };
         let _ = write!(text, "{separator} {default}{end}");
     }
@@ -230,17 +199,8 @@ fn bounds(schema: &Value) -> String {
     .into_iter()
     .filter_map(|(keyword, word)| {
         let bound = schema.get(keyword)?;
-        Some(format!(
-            "{word} {}",
-            bound
-                .as_str()
-                .map_or_else(|| bound.to_string(), str::to_owned)
-        ))
+        Some(format!("{word} {}", bound.as_str().map_or_else(|| bound.to_string(), str::to_owned)))
     })
     .collect();
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", words.join(" and "))
-    }
+    if words.is_empty() { String::new() } else { format!(" {}", words.join(" and ")) }
 }

@@ -24,10 +24,7 @@ pub fn settings_error(plugin: &PluginConfig, problems: &[SettingProblem]) -> Con
         })
         .collect();
     problems.sort_by_key(|problem| {
-        problem
-            .origin
-            .as_ref()
-            .map(|origin| (origin.place.clone(), origin.line, origin.column))
+        problem.origin.as_ref().map(|origin| (origin.place.clone(), origin.line, origin.column))
     });
     ConfigError { problems }
 }

@@ -41,11 +41,7 @@ pub fn suggestion<'a>(
 pub fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let mut words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
     let last = words.pop().unwrap_or_default();
-    if words.is_empty() {
-        last
-    } else {
-        format!("{} and {last}", words.join(", "))
-    }
+    if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) }
 }
 
 #[cfg(test)]
@@ -54,20 +50,12 @@ mod tests {
 
     #[test]
     fn finds_slips_and_leaves_strangers_alone() {
-        let known = [
-            "memory_mb",
-            "compute_seconds",
-            "timeout_seconds",
-            "host_calls",
-        ];
+        let known = ["memory_mb", "compute_seconds", "timeout_seconds", "host_calls"];
         assert_eq!(nearest("memory", known), Some("memory_mb"));
         assert_eq!(nearest("Timeout-Seconds", known), Some("timeout_seconds"));
         assert_eq!(nearest("host_call", known), Some("host_calls"));
         assert_eq!(nearest("zebra", known), None);
-        assert_eq!(
-            suggestion("zebra", ["a", "b", "c"], "keys"),
-            "the keys are `a`, `b` and `c`"
-        );
+        assert_eq!(suggestion("zebra", ["a", "b", "c"], "keys"), "the keys are `a`, `b` and `c`");
         assert_eq!(suggestion("zebra", [], "keys"), "there are no keys");
     }
 }

@@ -24,13 +24,7 @@ pub fn check(found: &RawConfig, below: &RawConfig, directory: &Path, mistakes: &
         let below = below.plugins.get(name);
         // What a broken table grants is not known; its own mistake comes first.
         if !below.is_some_and(|below| below.broken) {
-            Checker {
-                name,
-                below,
-                directory,
-                mistakes,
-            }
-            .plugin(plugin);
+            Checker { name, below, directory, mistakes }.plugin(plugin);
         }
     }
 }
@@ -46,27 +40,19 @@ impl Checker<'_> {
     fn plugin(&mut self, found: &RawPlugin) {
         if let Some(source) = &found.source
             && matches!(source.value, PluginSource::Path(_))
-            && self
-                .below
-                .and_then(|below| below.source.as_ref())
-                .map(|below| &below.value)
+            && self.below.and_then(|below| below.source.as_ref()).map(|below| &below.value)
                 != Some(&source.value)
         {
             self.refuse(source.place, "load the component of");
         }
-        if let (Some(pin), Some(below)) = (
-            &found.sha256,
-            self.below.and_then(|below| below.sha256.as_ref()),
-        ) && pin.value != below.value
+        if let (Some(pin), Some(below)) =
+            (&found.sha256, self.below.and_then(|below| below.sha256.as_ref()))
+            && pin.value != below.value
         {
             self.refuse(pin.place, "change the digest that pins");
         }
         if let (Some(settings), Some(below)) = (&found.settings, self.below)
-            && below
-                .grants
-                .commands
-                .as_ref()
-                .is_some_and(|list| !list.value.is_empty())
+            && below.grants.commands.as_ref().is_some_and(|list| !list.value.is_empty())
             && changes(below.settings.as_ref(), settings)
         {
             self.refuse(
@@ -180,9 +166,7 @@ fn is_beneath(path: &Path, directory: &Path) -> bool {
         if let Ok(real) = existing.canonicalize() {
             let rest = path.strip_prefix(existing).unwrap_or(path);
             return real.starts_with(directory)
-                && rest
-                    .components()
-                    .all(|part| matches!(part, Component::Normal(_)));
+                && rest.components().all(|part| matches!(part, Component::Normal(_)));
         }
         // A link that leads nowhere yet may lead anywhere later.
         if existing.is_symlink() {

@@ -111,39 +111,22 @@ impl DocumentsGate {
             digest: digest.to_owned(),
             indexes: directories.iter().map(|_| OnceLock::new()).collect(),
         };
-        let session = Session {
-            passes: directories.iter().map(|_| Pass::default()).collect(),
-        };
-        Self {
-            grants: Arc::new(grants),
-            session: Arc::new(session),
-        }
+        let session = Session { passes: directories.iter().map(|_| Pass::default()).collect() };
+        Self { grants: Arc::new(grants), session: Arc::new(session) }
     }
 
     /// The same directories and indexes, for another call of the plugin. A pass
     /// that the call leaves unfinished ends when the session is dropped.
     pub fn session(&self) -> Self {
-        let session = Session {
-            passes: self
-                .session
-                .passes
-                .iter()
-                .map(|_| Pass::default())
-                .collect(),
-        };
-        Self {
-            grants: Arc::clone(&self.grants),
-            session: Arc::new(session),
-        }
+        let session =
+            Session { passes: self.session.passes.iter().map(|_| Pass::default()).collect() };
+        Self { grants: Arc::clone(&self.grants), session: Arc::new(session) }
     }
 
     pub fn roots(&self) -> Vec<Root> {
         let directories = self.grants.directories.iter().enumerate();
         directories
-            .map(|(number, grant)| Root {
-                id: number as u32,
-                prefix: grant.prefix.clone(),
-            })
+            .map(|(number, grant)| Root { id: number as u32, prefix: grant.prefix.clone() })
             .collect()
     }
 
@@ -167,11 +150,7 @@ impl DocumentsGate {
             };
             let mut seen = lock(&pass.seen);
             let mut entries = Vec::with_capacity(listed.len());
-            let mut full = if path.is_empty() {
-                String::new()
-            } else {
-                format!("{path}/")
-            };
+            let mut full = if path.is_empty() { String::new() } else { format!("{path}/") };
             let start = full.len();
             for file in listed {
                 full.truncate(start);
@@ -221,9 +200,7 @@ impl DocumentsGate {
             tree::check(&document.path)?;
             // A file that was neither listed nor read is looked at again the
             // next time.
-            let stamp = lock(&pass.seen)
-                .remove(&document.path)
-                .unwrap_or(Stamp::unsettled(0));
+            let stamp = lock(&pass.seen).remove(&document.path).unwrap_or(Stamp::unsettled(0));
             by_root[document.root as usize].push(store::Document {
                 path: document.path,
                 title: document.title,
@@ -320,9 +297,7 @@ impl DocumentsGate {
 
     fn grant(&self, root: u32) -> Result<&DirectoryGrant, GateError> {
         let directories = &self.grants.directories;
-        directories
-            .get(root as usize)
-            .ok_or_else(|| unknown(root, directories.len()))
+        directories.get(root as usize).ok_or_else(|| unknown(root, directories.len()))
     }
 
     fn open(&self, root: u32) -> Result<(Arc<Tree>, Index, &Pass), GateError> {
@@ -344,15 +319,8 @@ impl DocumentsGate {
         }
         let canonical =
             std::fs::canonicalize(&grant.path).map_err(|error| tree::unopened(grant, &error))?;
-        let Grants {
-            index_directory,
-            plugin,
-            digest,
-            ..
-        } = &*self.grants;
-        Ok(known
-            .get_or_init(|| Index::new(index_directory, &canonical, plugin, digest))
-            .clone())
+        let Grants { index_directory, plugin, digest, .. } = &*self.grants;
+        Ok(known.get_or_init(|| Index::new(index_directory, &canonical, plugin, digest)).clone())
     }
 
     /// The pass's writer; the first one waits for the root's lock.
@@ -384,10 +352,9 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, GateError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(GateError::other(
-            "internal",
-            format!("reading documents failed: {error}"),
-        )),
+        Err(error) => {
+            Err(GateError::other("internal", format!("reading documents failed: {error}")))
+        }
     }
 }
 

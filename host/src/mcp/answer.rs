@@ -104,11 +104,17 @@ pub fn of_outcome(outcome: &Outcome) -> CallToolResult {
         status: Some(outcome.status),
         result: Some(markdown.clone()),
         verified: Some(outcome.rounds.iter().any(|round| round.verified == Some(true))),
-        findings: Some(outcome.findings.iter().map(|finding| AnswerFinding {
-            text: finding.text.clone(),
-            quote: finding.quote.clone(),
-            source: finding.source.reference(),
-        }).collect()),
+        findings: Some(
+            outcome
+                .findings
+                .iter()
+                .map(|finding| AnswerFinding {
+                    text: finding.text.clone(),
+                    quote: finding.quote.clone(),
+                    source: finding.source.reference(),
+                })
+                .collect(),
+        ),
         sources: Some(looked_at(outcome).map(source).collect()),
         stop_reason: outcome.stop_reason.as_ref().map(|reason| reason.as_str().to_owned()),
         note: outcome.note.clone(),

@@ -61,7 +61,10 @@ impl DeepSearch {
 }
 
 /// Reads a tool's arguments, or says what is wrong with them.
-pub fn read<T: DeserializeOwned>(tool: &str, arguments: Option<JsonObject>) -> Result<T, ErrorReport> {
+pub fn read<T: DeserializeOwned>(
+    tool: &str,
+    arguments: Option<JsonObject>,
+) -> Result<T, ErrorReport> {
     serde_json::from_value(serde_json::Value::Object(arguments.unwrap_or_default()))
         .map_err(|error| invalid(format!("the arguments of {tool} do not fit: {error}")))
 }

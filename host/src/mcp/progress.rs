@@ -33,7 +33,9 @@ pub async fn report(
 fn describe(event: &Event) -> String {
     match event {
         Event::Started { id } => format!("started as task {id}"),
-        Event::Progress { message, done, total: Some(total) } => format!("{message}: {done} of {total}"),
+        Event::Progress { message, done, total: Some(total) } => {
+            format!("{message}: {done} of {total}")
+        }
         Event::Progress { message, done: 0, total: None } => message.clone(),
         Event::Progress { message, done, total: None } => format!("{message}: {done}"),
         Event::Prepared { preparation, .. } => format!(
@@ -41,7 +43,9 @@ fn describe(event: &Event) -> String {
             preparation.items, preparation.updated
         ),
         Event::Planned { plan } => format!("{} research: {}", plan.level.as_str(), plan.reason),
-        Event::RoundStarted { number, of, reason, .. } => format!("round {number} of {of}: {reason}"),
+        Event::RoundStarted { number, of, reason, .. } => {
+            format!("round {number} of {of}: {reason}")
+        }
         Event::RoundEnded { round, of } => format!(
             "round {} of {of} ended: {} sources, {} findings",
             round.number,

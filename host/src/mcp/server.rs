@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use rmcp::ServerHandler;
 use tokio::sync::mpsc;
 
 use super::arguments::{self, DeepSearch, Search};

@@ -232,7 +232,10 @@ mod tests {
             for _ in 0..=(MOST_BYTES >> 20) {
                 client.write_all(&chunk).await.unwrap();
             }
-            client.write_all(b"\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n").await.unwrap();
+            client
+                .write_all(b"\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n")
+                .await
+                .unwrap();
             let mut answer = String::new();
             BufReader::new(&mut client).read_line(&mut answer).await.unwrap();
             answer

@@ -12,8 +12,7 @@ const PACKAGE: &str = "bathysphere:plugin/";
 /// empty environment, time and chance.
 const HARMLESS: &[&str] = &["wasi:io", "wasi:cli", "wasi:clocks", "wasi:random"];
 /// WASI packages that reach further. Granted, they are linked to nothing.
-const REACHING: &[(&str, &str)] =
-    &[("wasi:filesystem", "files"), ("wasi:sockets", "the network")];
+const REACHING: &[(&str, &str)] = &[("wasi:filesystem", "files"), ("wasi:sockets", "the network")];
 
 /// Holds a component's import names against kind and grants.
 pub fn check_imports<'a>(
@@ -36,9 +35,7 @@ fn check_import(plugin: &str, kind: Kind, grants: &Grants, import: &str) -> Resu
             "types" | "log" => return Ok(()),
             "http" => ("the network", "hosts", "\"api.example.com\"", !grants.hosts.is_empty()),
             "process" => ("processes", "commands", "\"gemini\"", !grants.commands.is_empty()),
-            "documents" => {
-                ("files", "directories", "\"~/notes\"", !grants.directories.is_empty())
-            }
+            "documents" => ("files", "directories", "\"~/notes\"", !grants.directories.is_empty()),
             _ => {
                 return Err(LoadError::new(
                     plugin,
@@ -72,10 +69,12 @@ fn check_import(plugin: &str, kind: Kind, grants: &Grants, import: &str) -> Resu
         return Ok(());
     }
     match REACHING.iter().find(|(name, _)| *name == package) {
-        Some((_, reach)) if kind.is_pure() => Err(pure(plugin, kind, reach, import).with_hint(format!(
-            "where only its language's runtime wants it, `imports = [\"{package}\"]` in \
+        Some((_, reach)) if kind.is_pure() => {
+            Err(pure(plugin, kind, reach, import).with_hint(format!(
+                "where only its language's runtime wants it, `imports = [\"{package}\"]` in \
              [plugins.{plugin}.grants] links it to nothing"
-        ))),
+            )))
+        }
         Some((_, reach)) => Err(LoadError::new(
             plugin,
             format!("it imports {import} to reach {reach}, and is granted none"),
@@ -171,7 +170,9 @@ mod tests {
 
     #[test]
     fn a_language_runtime_is_no_reach() {
-        for import in ["wasi:io/streams@0.2.6", "wasi:cli/environment@0.2.6", "bathysphere:plugin/log@0.1.0"] {
+        for import in
+            ["wasi:io/streams@0.2.6", "wasi:cli/environment@0.2.6", "bathysphere:plugin/log@0.1.0"]
+        {
             assert_eq!(message(Kind::Strategy, &Grants::default(), import), "ok");
         }
     }
@@ -200,20 +201,27 @@ mod tests {
     #[test]
     fn a_backend_needs_a_grant_for_each_reach() {
         let none = Grants::default();
-        assert!(message(Kind::Search, &none, "bathysphere:plugin/http@0.1.0").contains("granted none"));
+        assert!(
+            message(Kind::Search, &none, "bathysphere:plugin/http@0.1.0").contains("granted none")
+        );
         let some = Grants {
             hosts: vec![HostGrant { host: "api.example.com".into(), port: None }],
             ..Grants::default()
         };
         assert_eq!(message(Kind::Search, &some, "bathysphere:plugin/http@0.1.0"), "ok");
-        assert!(message(Kind::Search, &some, "bathysphere:plugin/process@0.1.0").contains("granted none"));
+        assert!(
+            message(Kind::Search, &some, "bathysphere:plugin/process@0.1.0")
+                .contains("granted none")
+        );
     }
 
     #[test]
     fn an_import_can_be_granted_as_a_dead_end() {
         let grants = Grants { imports: vec!["wasi:filesystem".into()], ..Grants::default() };
         assert_eq!(message(Kind::Strategy, &grants, "wasi:filesystem/types@0.2.6"), "ok");
-        assert!(message(Kind::Strategy, &grants, "wasi:sockets/tcp@0.2.6").contains("may not reach"));
+        assert!(
+            message(Kind::Strategy, &grants, "wasi:sockets/tcp@0.2.6").contains("may not reach")
+        );
     }
 
     #[test]

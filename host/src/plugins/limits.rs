@@ -96,7 +96,10 @@ impl ResourceLimiter for Allowance {
 pub fn describe(limit: LimitKind, limits: &Limits, timeout: Duration) -> String {
     match limit {
         LimitKind::Memory => {
-            format!("wanted more than its {} of memory, and was ended", mebibytes(limits.memory_bytes))
+            format!(
+                "wanted more than its {} of memory, and was ended",
+                mebibytes(limits.memory_bytes)
+            )
         }
         LimitKind::Compute => {
             format!("computed for more than its {}, and was ended", seconds(limits.compute))
@@ -106,10 +109,15 @@ pub fn describe(limit: LimitKind, limits: &Limits, timeout: Duration) -> String 
             format!("made more than its {} calls to the host, and was ended", limits.host_calls)
         }
         LimitKind::ValueSize => {
-            format!("passed a value larger than its {}, and was ended", mebibytes(limits.value_bytes))
+            format!(
+                "passed a value larger than its {}, and was ended",
+                mebibytes(limits.value_bytes)
+            )
         }
         LimitKind::Stack => "overflowed its stack (endless recursion?), and was ended".to_owned(),
-        LimitKind::Printed => format!("printed more than {} KiB, and was ended", PRINTED_BYTES >> 10),
+        LimitKind::Printed => {
+            format!("printed more than {} KiB, and was ended", PRINTED_BYTES >> 10)
+        }
     }
 }
 

@@ -96,8 +96,7 @@ impl Loader {
 
         let engine = self.runtime.engine();
         let shape = component.component_type();
-        let kind =
-            grants::exported_kind(name, shape.exports(engine).map(|(export, _)| export))?;
+        let kind = grants::exported_kind(name, shape.exports(engine).map(|(export, _)| export))?;
         grants::check_imports(
             name,
             kind,
@@ -147,8 +146,9 @@ fn read(name: &str, source: &PluginSource) -> Result<Cow<'static, [u8]>, LoadErr
 }
 
 fn read_file(name: &str, path: &Path) -> Result<Vec<u8>, LoadError> {
-    let failed =
-        |error: std::io::Error| LoadError::new(name, format!("cannot read {}: {error}", path.display()));
+    let failed = |error: std::io::Error| {
+        LoadError::new(name, format!("cannot read {}: {error}", path.display()))
+    };
     let file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(limits::COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -169,7 +169,9 @@ fn check_digest(config: &PluginConfig, digest: &str) -> Result<(), LoadError> {
     match &config.sha256 {
         Some(expected) if expected != digest => Err(LoadError::new(
             &config.name,
-            format!("its digest is wrong: plugins.toml says sha256 {expected}, the file has {digest}"),
+            format!(
+                "its digest is wrong: plugins.toml says sha256 {expected}, the file has {digest}"
+            ),
         )
         .with_hint(format!(
             "if you changed the plugin yourself, write the new digest to [plugins.{}]",
@@ -184,11 +186,10 @@ fn check_digest(config: &PluginConfig, digest: &str) -> Result<(), LoadError> {
 fn check_component(name: &str, bytes: &[u8]) -> Result<(), LoadError> {
     match bytes {
         [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => Ok(()),
-        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => Err(LoadError::new(
-            name,
-            "it is a core WebAssembly module, not a component",
-        )
-        .with_hint("build it for the target wasm32-wasip2, which makes components")),
+        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {
+            Err(LoadError::new(name, "it is a core WebAssembly module, not a component")
+                .with_hint("build it for the target wasm32-wasip2, which makes components"))
+        }
         _ => Err(LoadError::new(name, "it is not a WebAssembly component")
             .with_hint("`source` names a .wasm file built for wasm32-wasip2, or builtin:NAME")),
     }

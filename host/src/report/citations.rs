@@ -20,10 +20,7 @@ impl<'a> Citations<'a> {
             numbered.extend(&outcome.sources);
         }
         for finding in &outcome.findings {
-            if !numbered
-                .iter()
-                .any(|source| same_place(source, &finding.source))
-            {
+            if !numbered.iter().any(|source| same_place(source, &finding.source)) {
                 numbered.push(&finding.source);
             }
         }
@@ -41,19 +38,13 @@ impl<'a> Citations<'a> {
 
     /// `[3]`.
     pub fn mark(&self, source: &Source) -> String {
-        let position = self
-            .numbered
-            .iter()
-            .position(|known| same_place(known, source));
+        let position = self.numbered.iter().position(|known| same_place(known, source));
         position.map_or_else(String::new, |index| format!("[{}]", index + 1))
     }
 
     /// The list of sources, from 1 on.
     pub fn listed(&self) -> Vec<String> {
-        self.numbered
-            .iter()
-            .map(|source| description(source))
-            .collect()
+        self.numbered.iter().map(|source| description(source)).collect()
     }
 
     /// What else was looked at, `most` of them by name.
@@ -61,12 +52,8 @@ impl<'a> Citations<'a> {
         if self.others.is_empty() {
             return None;
         }
-        let mut names: Vec<String> = self
-            .others
-            .iter()
-            .take(most)
-            .map(|source| place(source))
-            .collect();
+        let mut names: Vec<String> =
+            self.others.iter().take(most).map(|source| place(source)).collect();
         if self.others.len() > most {
             names.push(format!("and {} more", self.others.len() - most));
         }
@@ -76,10 +63,7 @@ impl<'a> Citations<'a> {
 
 fn same_place(one: &Source, other: &Source) -> bool {
     let lines = |source: &Source| {
-        source
-            .location
-            .as_ref()
-            .map(|location| (location.start_line, location.end_line))
+        source.location.as_ref().map(|location| (location.start_line, location.end_line))
     };
     one.url == other.url && lines(one) == lines(other)
 }
@@ -106,10 +90,7 @@ pub fn place(source: &Source) -> String {
 /// A line of the list of sources: the place, and what stands there.
 fn description(source: &Source) -> String {
     let title = one_line(&source.title);
-    let heading = source
-        .location
-        .as_ref()
-        .and_then(|location| location.heading.as_deref());
+    let heading = source.location.as_ref().and_then(|location| location.heading.as_deref());
     let heading = heading.map(one_line).unwrap_or_default();
     // A heading path often begins with the document's own title.
     let name = match (title.is_empty(), heading.is_empty()) {
@@ -118,17 +99,10 @@ fn description(source: &Source) -> String {
         (false, false) if heading.starts_with(&title) => heading,
         (false, false) => format!("{title} › {heading}"),
     };
-    let published = source
-        .published
-        .as_ref()
-        .map(|date| format!(" ({})", inline(date)));
+    let published = source.published.as_ref().map(|date| format!(" ({})", inline(date)));
     let published = published.unwrap_or_default();
     if web_host(&source.url).is_some() {
-        let name = if name.is_empty() {
-            source.url.clone()
-        } else {
-            name
-        };
+        let name = if name.is_empty() { source.url.clone() } else { name };
         return format!(
             "[{}]({}){published}",
             bracketless(&inline(&name)),
@@ -149,9 +123,7 @@ fn bracketless(text: &str) -> String {
 }
 
 fn web_host(url: &str) -> Option<&str> {
-    let rest = url
-        .strip_prefix("https://")
-        .or_else(|| url.strip_prefix("http://"))?;
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     Some(host.rsplit('@').next().unwrap_or(host))
 }

@@ -27,15 +27,9 @@ pub fn blocks(text: &str) -> Vec<Block> {
         };
         add_prose(&mut blocks, &prose);
         prose.clear();
-        let code: Vec<&str> = lines
-            .by_ref()
-            .take_while(|line| !fence.is_closed_by(line))
-            .collect();
+        let code: Vec<&str> = lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
         if code.iter().any(|line| !line.trim().is_empty()) {
-            blocks.push(Block::Code {
-                language: fence.language,
-                text: dedented(&code),
-            });
+            blocks.push(Block::Code { language: fence.language, text: dedented(&code) });
         }
     }
     add_prose(&mut blocks, &prose);
@@ -108,9 +102,7 @@ fn guard_start(line: &str) -> String {
         return String::new();
     };
     let second = characters.next();
-    let only_rule = line
-        .chars()
-        .all(|character| matches!(character, '-' | '*' | '_' | '=' | ' '));
+    let only_rule = line.chars().all(|character| matches!(character, '-' | '*' | '_' | '=' | ' '));
     let begins_block = match first {
         '#' | '>' | '|' | '=' | '~' => true,
         '-' | '+' | '*' | '_' => only_rule || matches!(second, None | Some(' ')),
@@ -129,10 +121,7 @@ fn guard_start(line: &str) -> String {
 
 /// `[label]: target`, which would give every `[label]` of the report a target.
 fn is_definition(line: &str) -> bool {
-    line.starts_with('[')
-        && line
-            .find("]:")
-            .is_some_and(|end| !line[1..end].contains('['))
+    line.starts_with('[') && line.find("]:").is_some_and(|end| !line[1..end].contains('['))
 }
 
 /// Escapes HTML, images, links that are no web links, and backticks that open
@@ -186,17 +175,10 @@ fn code_span_length(text: &str, run: usize) -> usize {
             position += 1;
             continue;
         }
-        let closing = bytes[position..]
-            .iter()
-            .take_while(|byte| **byte == b'`')
-            .count();
+        let closing = bytes[position..].iter().take_while(|byte| **byte == b'`').count();
         position += closing;
         if closing == run {
-            return if survives_a_table(&text[run..position - run]) {
-                position
-            } else {
-                0
-            };
+            return if survives_a_table(&text[run..position - run]) { position } else { 0 };
         }
     }
     0
@@ -209,20 +191,11 @@ fn survives_a_table(code: &str) -> bool {
 
 /// A link may lead to the web, a mailbox, or a place beside the report.
 fn is_plain_target(target: &str) -> bool {
-    let target = target
-        .trim_start()
-        .trim_start_matches('<')
-        .to_ascii_lowercase();
-    if ["http://", "https://", "mailto:"]
-        .iter()
-        .any(|scheme| target.starts_with(scheme))
-    {
+    let target = target.trim_start().trim_start_matches('<').to_ascii_lowercase();
+    if ["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme)) {
         return true;
     }
-    let before_path = target
-        .split(['/', ')', '#', '?', ' '])
-        .next()
-        .unwrap_or_default();
+    let before_path = target.split(['/', ')', '#', '?', ' ']).next().unwrap_or_default();
     !before_path.contains([':', '&', '\\'])
 }
 
@@ -237,10 +210,8 @@ pub fn contained(text: &str, level: usize) -> String {
     while let Some(line) = lines.next() {
         if let Some(fence) = Fence::opening(line) {
             flush(&mut output, &mut paragraph, shift);
-            let code: Vec<&str> = lines
-                .by_ref()
-                .take_while(|line| !fence.is_closed_by(line))
-                .collect();
+            let code: Vec<&str> =
+                lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
             output.push(fence_lines(
                 &fence.language,
                 &fence.unindented(&code),
@@ -317,21 +288,15 @@ fn is_underline(line: &str) -> bool {
 pub fn code_span(text: &str) -> String {
     let text = one_line(text);
     let ticks = "`".repeat(longest_run(&text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
 /// A code block that holds any text, each line after `indent`.
 pub fn fence_lines(language: &str, text: &str, indent: &str) -> String {
     let ticks = "`".repeat((longest_run(text, '`') + 1).max(3));
-    let language: String = language
-        .chars()
-        .filter(|c| c.is_alphanumeric() || "+-_.#".contains(*c))
-        .collect();
+    let language: String =
+        language.chars().filter(|c| c.is_alphanumeric() || "+-_.#".contains(*c)).collect();
     let mut block = format!("{indent}{ticks}{language}\n");
     for line in text.lines() {
         if !line.is_empty() {
@@ -380,10 +345,7 @@ fn dedented(lines: &[&str]) -> String {
         .map(|line| line.len() - line.trim_start_matches([' ', '\t']).len())
         .min()
         .unwrap_or(0);
-    let kept: Vec<&str> = lines
-        .iter()
-        .map(|line| line.get(common..).unwrap_or(""))
-        .collect();
+    let kept: Vec<&str> = lines.iter().map(|line| line.get(common..).unwrap_or("")).collect();
     kept.join("\n").trim_matches('\n').to_owned()
 }
 
@@ -397,29 +359,14 @@ struct Fence {
 impl Fence {
     fn opening(line: &str) -> Option<Self> {
         let content = line.trim_start_matches(' ');
-        let mark = content
-            .chars()
-            .next()
-            .filter(|mark| matches!(mark, '`' | '~'))?;
-        let length = content
-            .chars()
-            .take_while(|character| *character == mark)
-            .count();
+        let mark = content.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+        let length = content.chars().take_while(|character| *character == mark).count();
         let info = content[length..].trim();
         if length < 3 || (mark == '`' && info.contains('`')) {
             return None;
         }
-        let language = info
-            .split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        Some(Self {
-            mark,
-            length,
-            indent: line.len() - content.len(),
-            language,
-        })
+        let language = info.split_whitespace().next().unwrap_or_default().to_owned();
+        Some(Self { mark, length, indent: line.len() - content.len(), language })
     }
 
     /// The lines as they stand in the block: without the fence's own indent.
@@ -465,23 +412,11 @@ mod tests {
     #[test]
     fn html_images_and_odd_links_are_only_text() {
         let cases = [
-            (
-                "a <script>alert(1)</script>",
-                "a \\<script>alert(1)\\</script>",
-            ),
-            (
-                "![pixel](https://evil.example/p.png)",
-                "\\![pixel](https://evil.example/p.png)",
-            ),
+            ("a <script>alert(1)</script>", "a \\<script>alert(1)\\</script>"),
+            ("![pixel](https://evil.example/p.png)", "\\![pixel](https://evil.example/p.png)"),
             ("[x](javascript:alert(1))", "[x\\](javascript:alert(1))"),
-            (
-                "[x](java&#115;cript:alert(1))",
-                "[x\\](java&#115;cript:alert(1))",
-            ),
-            (
-                "[x](https://example.org/a:b)",
-                "[x](https://example.org/a:b)",
-            ),
+            ("[x](java&#115;cript:alert(1))", "[x\\](java&#115;cript:alert(1))"),
+            ("[x](https://example.org/a:b)", "[x](https://example.org/a:b)"),
             ("[x](other.md#a)", "[x](other.md#a)"),
             ("already \\<b> escaped", "already \\<b> escaped"),
             ("twice \\\\<b>", "twice \\\\\\<b>"),
@@ -558,9 +493,6 @@ mod tests {
 
     #[test]
     fn a_link_target_cannot_be_left() {
-        assert_eq!(
-            link_target("https://a.example/x y>)<z"),
-            "<https://a.example/x%20y%3E)%3Cz>"
-        );
+        assert_eq!(link_target("https://a.example/x y>)<z"), "<https://a.example/x%20y%3E)%3Cz>");
     }
 }

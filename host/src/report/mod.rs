@@ -91,11 +91,7 @@ fn tidy(text: &str) -> String {
             continue;
         }
         empty = content.is_empty();
-        tidied.push_str(if fence.is_some() {
-            line
-        } else {
-            line.trim_end()
-        });
+        tidied.push_str(if fence.is_some() { line } else { line.trim_end() });
         tidied.push('\n');
     }
     tidied
@@ -134,15 +130,8 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
         }
     }
     if let Some(error) = &outcome.error {
-        let hint = error
-            .hint
-            .as_ref()
-            .map(|hint| format!(" ({})", inline(hint)));
-        notices.push(format!(
-            "**Failed**: {}{}",
-            inline(&error.message),
-            hint.unwrap_or_default()
-        ));
+        let hint = error.hint.as_ref().map(|hint| format!(" ({})", inline(hint)));
+        notices.push(format!("**Failed**: {}{}", inline(&error.message), hint.unwrap_or_default()));
     }
     notices.extend(said);
     notices
@@ -151,9 +140,7 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
 /// Whether the answer says no more than the findings do.
 fn restates(answer: &str, findings: &[Finding]) -> bool {
     let letters = |text: &str| -> String {
-        text.chars()
-            .filter(|character| character.is_alphabetic())
-            .collect()
+        text.chars().filter(|character| character.is_alphabetic()).collect()
     };
     let whole = letters(answer);
     let mut rest = whole.clone();
@@ -169,11 +156,8 @@ fn restates(answer: &str, findings: &[Finding]) -> bool {
 
 /// A finding as a list item: its words, its number, and the place.
 fn bullet(finding: &Finding, citations: &Citations) -> String {
-    let cited = format!(
-        "{} {}",
-        citations.mark(&finding.source),
-        citations::place(&finding.source)
-    );
+    let cited =
+        format!("{} {}", citations.mark(&finding.source), citations::place(&finding.source));
     let mut parts = blocks(&finding.text).into_iter().peekable();
     let mut item = match parts.peek() {
         Some(Block::Paragraph(text) | Block::Item(text)) => {
@@ -231,26 +215,16 @@ fn looked_through(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     let queries = queries(outcome);
     if !queries.is_empty() {
-        lines.push(format!(
-            "Searched for {}.",
-            quoted_list(queries.iter().map(String::as_str))
-        ));
+        lines.push(format!("Searched for {}.", quoted_list(queries.iter().map(String::as_str))));
     }
     let files = files(&outcome.sources);
     match files.as_slice() {
         [] => lines.push("No passage matched these words.".to_owned()),
         files => {
-            let shown: Vec<String> = files
-                .iter()
-                .take(ALSO_READ)
-                .map(|file| code_span(file))
-                .collect();
+            let shown: Vec<String> =
+                files.iter().take(ALSO_READ).map(|file| code_span(file)).collect();
             let more = files.len().saturating_sub(ALSO_READ);
-            let more = if more == 0 {
-                String::new()
-            } else {
-                format!(" and {more} more")
-            };
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             lines.push(format!(
                 "Read {} from {}{more}: no answer there.",
                 count(outcome.sources.len() as u64, "passage"),
@@ -272,10 +246,7 @@ fn advice(outcome: &Outcome) -> Vec<String> {
         .map(|text| inline(text))
         .collect();
     if !follow_ups.is_empty() {
-        lines.push(format!(
-            "Ask about {}.",
-            quoted_list(follow_ups.iter().map(String::as_str))
-        ));
+        lines.push(format!("Ask about {}.", quoted_list(follow_ups.iter().map(String::as_str))));
     }
     lines.push(
         "Name the thing as the documents name it; a few rare words find more than a sentence."
@@ -298,11 +269,7 @@ fn course(outcome: &Outcome) -> Vec<String> {
         } else {
             String::new()
         };
-        end = format!(
-            "{end}{most} ({} research: {})",
-            plan.level.as_str(),
-            inline(&plan.reason)
-        );
+        end = format!("{end}{most} ({} research: {})", plan.level.as_str(), inline(&plan.reason));
     }
     end = format!("{end} in {}", duration(outcome.duration_ms));
     match &outcome.stop_reason {
@@ -323,19 +290,13 @@ fn round_line(round: &Round) -> String {
     let did = match (round.step.as_str(), queries.as_slice()) {
         ("delegate", _) => "handed the question to a research backend".to_owned(),
         (_, []) => "asked the agent".to_owned(),
-        (_, queries) => format!(
-            "searched {}",
-            quoted_list(queries.iter().map(String::as_str))
-        ),
+        (_, queries) => format!("searched {}", quoted_list(queries.iter().map(String::as_str))),
     };
     let brought = match &round.error {
         Some(error) => format!("failed: {}", inline(&error.message)),
         None if round.new_findings == 0 && round.new_sources == 0 => "nothing new".to_owned(),
         None if round.new_findings == 0 => {
-            format!(
-                "{}, but no finding",
-                count(round.new_sources.into(), "new source")
-            )
+            format!("{}, but no finding", count(round.new_sources.into(), "new source"))
         }
         None => format!(
             "{} from {}",

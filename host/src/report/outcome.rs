@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plugins::CallError;
-use crate::plugins::contract::{ErrorKind, Finding, Plan, Question, Round, Source, StopReason, Usage};
+use crate::plugins::contract::{
+    ErrorKind, Finding, Plan, Question, Round, Source, StopReason, Usage,
+};
 use crate::store::{Status, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -21,32 +21,19 @@ pub fn can_save(path: &Path) -> Result<(), SaveError> {
     }
     let parent = parent(path);
     if !parent.is_dir() {
-        return Err(SaveError::NoParent {
-            path: path.to_owned(),
-            parent: parent.to_owned(),
-        });
+        return Err(SaveError::NoParent { path: path.to_owned(), parent: parent.to_owned() });
     }
     Ok(())
 }
 
 pub fn save(path: &Path, text: &str) -> Result<(), SaveError> {
     can_save(path)?;
-    let failed = |source| SaveError::Write {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| SaveError::Write { path: path.to_owned(), source };
     // A pipe, a device or a link is written through; replacing it by a file is
     // not what was asked for.
     if fs::symlink_metadata(path).is_ok_and(|existing| !existing.is_file()) {
-        let mut file = File::options()
-            .write(true)
-            .truncate(true)
-            .open(path)
-            .map_err(failed)?;
-        return file
-            .write_all(text.as_bytes())
-            .and_then(|()| file.flush())
-            .map_err(failed);
+        let mut file = File::options().write(true).truncate(true).open(path).map_err(failed)?;
+        return file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = parent(path).join(format!(".{name}.{}.part", uuid::Uuid::new_v4().simple()));
@@ -93,10 +80,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_said_before_and_after() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(matches!(
-            can_save(directory.path()),
-            Err(SaveError::Directory(_))
-        ));
+        assert!(matches!(can_save(directory.path()), Err(SaveError::Directory(_))));
         let error = save(&directory.path().join("none/report.md"), "x").unwrap_err();
         assert!(matches!(error, SaveError::NoParent { .. }), "{error}");
     }

@@ -22,11 +22,7 @@ pub fn source(url: &str, lines: (u32, u32), title: &str, heading: &str) -> Sourc
 }
 
 pub fn finding(text: &str, source: Source) -> Finding {
-    Finding {
-        text: text.to_owned(),
-        quote: text.to_owned(),
-        source,
-    }
+    Finding { text: text.to_owned(), quote: text.to_owned(), source }
 }
 
 pub fn round(number: u32, queries: &[&str], new_findings: u32, new_sources: u32) -> Round {
@@ -53,12 +49,7 @@ pub fn round(number: u32, queries: &[&str], new_findings: u32, new_sources: u32)
 /// Two rounds, four findings, from documents.
 pub fn found() -> Outcome {
     let spring = source("notes/tides.md", (12, 14), "Tides", "Tides › Spring tides");
-    let table = source(
-        "notes/almanac.rst",
-        (40, 52),
-        "Almanac",
-        "Reading the tables",
-    );
+    let table = source("notes/almanac.rst", (40, 52), "Almanac", "Reading the tables");
     let command = source("README.md", (3, 9), "Tide tool", "Tide tool › Usage");
     Outcome {
         id: "0198c2f4-7a1b-7c3d-8e4f-112233445566".to_owned(),
@@ -100,12 +91,7 @@ pub fn found() -> Outcome {
                 command.clone(),
             ),
         ],
-        sources: vec![
-            spring,
-            table,
-            command,
-            source("notes/winds.md", (1, 4), "Winds", "Winds"),
-        ],
+        sources: vec![spring, table, command, source("notes/winds.md", (1, 4), "Winds", "Winds")],
         stop_reason: Some(StopReason::DiminishingReturns),
         note: None,
         usage: Usage::default(),
@@ -147,10 +133,7 @@ pub fn failed() -> Outcome {
     let mut outcome = nothing_found();
     outcome.status = TaskStatus::Failed;
     outcome.rounds.truncate(1);
-    outcome.rounds[0].error = Some(PluginError::new(
-        ErrorKind::Unavailable,
-        "the index is locked",
-    ));
+    outcome.rounds[0].error = Some(PluginError::new(ErrorKind::Unavailable, "the index is locked"));
     outcome.sources.clear();
     outcome.stop_reason = None;
     outcome.error = Some(ErrorReport {
@@ -171,15 +154,9 @@ fn hostile() -> Outcome {
             "# Heading\n\n<!-- hides the rest",
             source("a`b.md", (1, 1), "T](http://evil.example)", "H\n# X"),
         ),
-        finding(
-            "```\nopen fence\n## Sources\n1. forged",
-            source("b.md", (2, 3), "B", "B"),
-        ),
+        finding("```\nopen fence\n## Sources\n1. forged", source("b.md", (2, 3), "B", "B")),
         finding("ends in a lone ` tick", source("c.md", (4, 4), "", "")),
-        finding(
-            "\u{1b}[2Jwiped \u{202e}reversed",
-            source("d.md", (5, 5), "D", ""),
-        ),
+        finding("\u{1b}[2Jwiped \u{202e}reversed", source("d.md", (5, 5), "D", "")),
         Finding {
             text: "The port is open all year.".to_owned(),
             quote: "Open all year\n\n# round".to_owned(),
@@ -192,18 +169,10 @@ fn hostile() -> Outcome {
             },
         },
     ];
-    outcome.sources = outcome
-        .findings
-        .iter()
-        .map(|finding| finding.source.clone())
-        .collect();
+    outcome.sources = outcome.findings.iter().map(|finding| finding.source.clone()).collect();
     outcome.model = Some("some-model".to_owned());
-    outcome.usage = Usage {
-        input_tokens: 1234,
-        output_tokens: 56,
-        cost_usd: Some(0.0123),
-        ..Usage::default()
-    };
+    outcome.usage =
+        Usage { input_tokens: 1234, output_tokens: 56, cost_usd: Some(0.0123), ..Usage::default() };
     outcome
 }
 
@@ -231,15 +200,9 @@ fn a_report_that_failed() {
 fn hostile_text_stays_in_its_place() {
     let report = render_markdown(&hostile());
     insta::assert_snapshot!(report);
-    let headings: Vec<&str> = report
-        .lines()
-        .filter(|line| line.starts_with("# ") || line.starts_with("## "))
-        .collect();
-    assert_eq!(
-        headings.len(),
-        5,
-        "title, answer, findings, sources, course: {headings:?}"
-    );
+    let headings: Vec<&str> =
+        report.lines().filter(|line| line.starts_with("# ") || line.starts_with("## ")).collect();
+    assert_eq!(headings.len(), 5, "title, answer, findings, sources, course: {headings:?}");
     assert!(!report.contains('\u{1b}') && !report.contains('\u{202e}'));
 }
 
@@ -264,10 +227,7 @@ fn a_long_question_is_shortened_in_the_title_alone() {
     outcome.question.text = "Why does the sea rise and fall? ".repeat(20);
     let report = render_markdown(&outcome);
     let title = report.lines().next().unwrap();
-    assert!(
-        title.ends_with('…') && title.chars().count() <= TITLE_CHARACTERS + 2,
-        "{title}"
-    );
+    assert!(title.ends_with('…') && title.chars().count() <= TITLE_CHARACTERS + 2, "{title}");
     assert!(report.contains(outcome.question.text.trim()));
 }
 
@@ -287,14 +247,8 @@ fn an_agent_that_found_nothing_says_what_was_missing() {
     let mut outcome = nothing_found();
     outcome.answer = "The passages do not answer this. Not found in them: “neap”.".to_owned();
     let report = render_markdown(&outcome);
-    assert!(
-        report.contains("> The passages do not answer this."),
-        "{report}"
-    );
-    assert!(
-        report.contains("## What to try") && !report.contains("## Answer"),
-        "{report}"
-    );
+    assert!(report.contains("> The passages do not answer this."), "{report}");
+    assert!(report.contains("## What to try") && !report.contains("## Answer"), "{report}");
 }
 
 #[test]
@@ -361,16 +315,12 @@ struct Dice(u64);
 impl Dice {
     fn text(&mut self, most: usize) -> String {
         let pieces = self.roll(most);
-        (0..pieces)
-            .map(|_| PIECES[self.roll(PIECES.len())])
-            .collect()
+        (0..pieces).map(|_| PIECES[self.roll(PIECES.len())]).collect()
     }
 
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % sides
     }
 }
@@ -387,18 +337,11 @@ pub fn scrambled(runs: usize) -> impl Iterator<Item = Outcome> {
             finding.text = dice.text(14);
             finding.quote = dice.text(5);
             finding.source.title = dice.text(5);
-            finding.source.url = format!(
-                "{}{}",
-                ["", "https://a.example/"][dice.roll(2)],
-                dice.text(4)
-            );
+            finding.source.url =
+                format!("{}{}", ["", "https://a.example/"][dice.roll(2)], dice.text(4));
             finding.source.location.as_mut().unwrap().heading = Some(dice.text(5));
         }
-        outcome.sources = outcome
-            .findings
-            .iter()
-            .map(|finding| finding.source.clone())
-            .collect();
+        outcome.sources = outcome.findings.iter().map(|finding| finding.source.clone()).collect();
         outcome.rounds[0].queries = vec![dice.text(6)];
         outcome
     })
@@ -421,8 +364,7 @@ fn whatever_the_sources_say_a_markdown_reader_sees_our_report() {
         for event in Parser::new_ext(&report, Options::ENABLE_TABLES) {
             match event {
                 Event::Start(Tag::Heading {
-                    level: HeadingLevel::H1 | HeadingLevel::H2,
-                    ..
+                    level: HeadingLevel::H1 | HeadingLevel::H2, ..
                 }) => {
                     section = Some(String::new());
                 }

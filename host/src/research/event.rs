@@ -7,13 +7,32 @@ use crate::plugins::contract::{Plan, Preparation, Progress, ProgressSink, Round}
 /// What happened, as it happens; never an invented percentage.
 #[derive(Debug, Clone)]
 pub enum Event {
-    Started { id: String },
+    Started {
+        id: String,
+    },
     /// A search backend brings itself up to date, or a plugin tells what it does.
-    Progress { message: String, done: u64, total: Option<u64> },
-    Prepared { plugin: String, preparation: Preparation },
-    Planned { plan: Plan },
-    RoundStarted { number: u32, of: u32, step: String, reason: String },
-    RoundEnded { round: Box<Round>, of: u32 },
+    Progress {
+        message: String,
+        done: u64,
+        total: Option<u64>,
+    },
+    Prepared {
+        plugin: String,
+        preparation: Preparation,
+    },
+    Planned {
+        plan: Plan,
+    },
+    RoundStarted {
+        number: u32,
+        of: u32,
+        step: String,
+        reason: String,
+    },
+    RoundEnded {
+        round: Box<Round>,
+        of: u32,
+    },
 }
 
 /// Where a run's events go.

@@ -184,11 +184,8 @@ impl<'a> Gatherer<'a> {
         self.end(call, &reply, |reply| &reply.usage).await;
         let reply = reply?;
 
-        let known: HashSet<Finding> = progress
-            .rounds
-            .iter()
-            .flat_map(|round| round.findings.iter().cloned())
-            .collect();
+        let known: HashSet<Finding> =
+            progress.rounds.iter().flat_map(|round| round.findings.iter().cloned()).collect();
         round.new_findings =
             reply.findings.iter().filter(|finding| !known.contains(finding)).count() as u32;
         round.quality = reply

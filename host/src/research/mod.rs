@@ -86,7 +86,11 @@ fn score(quality: &Quality) -> f64 {
 }
 
 /// Researches a question to its end.
-pub async fn run(run: &Run<'_>, question: &Question, progress: &mut Progress) -> Result<(), CallError> {
+pub async fn run(
+    run: &Run<'_>,
+    question: &Question,
+    progress: &mut Progress,
+) -> Result<(), CallError> {
     let strategy = run.plugins.strategy().await?;
     let mut plan = strategy.make_plan(question).await?;
     plan.rounds = plan.rounds.min(question.max_rounds.unwrap_or(MOST_ROUNDS)).min(MOST_ROUNDS);
@@ -173,7 +177,10 @@ async fn carry_out(
             plugin: gatherer.strategy_name().to_owned(),
             error: PluginError::new(
                 ErrorKind::InvalidInput,
-                format!("it wants the step `{}`, which no configured backend carries out", step.name()),
+                format!(
+                    "it wants the step `{}`, which no configured backend carries out",
+                    step.name()
+                ),
             )
             .hint("choose a strategy that gathers, such as strategy-adaptive"),
         }),
@@ -210,10 +217,9 @@ fn succeeded(progress: &Progress) -> Result<(), CallError> {
 /// An error of a call as it is kept with a round.
 fn as_plugin_error(error: &CallError) -> PluginError {
     match error {
-        CallError::Failed { plugin, error } => PluginError {
-            message: format!("{plugin}: {}", error.message),
-            ..error.clone()
-        },
+        CallError::Failed { plugin, error } => {
+            PluginError { message: format!("{plugin}: {}", error.message), ..error.clone() }
+        }
         other => PluginError {
             kind: ErrorKind::Other(
                 match other {

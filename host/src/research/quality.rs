@@ -27,7 +27,8 @@ pub fn estimate(question: &str, findings: &[Finding]) -> Quality {
         relevant += usize::from(!spoken.is_empty());
         found.extend(spoken);
     }
-    let sources: HashSet<&str> = findings.iter().map(|finding| finding.source.url.as_str()).collect();
+    let sources: HashSet<&str> =
+        findings.iter().map(|finding| finding.source.url.as_str()).collect();
     let coverage = found.len() as f64 / asked.len() as f64;
     Quality {
         relevance: relevant as f64 / findings.len() as f64,

@@ -53,10 +53,8 @@ impl Recorder {
         let Some(claim) = &self.claim else {
             return Err(self.trouble().unwrap_or(StoreError::Closed));
         };
-        let request_hash = Sha256::digest(request.as_bytes())
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let request_hash =
+            Sha256::digest(request.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
         let call = NewCall {
             round,
             plugin: plugin.to_owned(),

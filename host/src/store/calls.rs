@@ -134,9 +134,7 @@ impl Store {
                         outcome, usage, cost_usd
                  FROM calls WHERE task_id = ?1 ORDER BY number",
             )?;
-            let calls = statement
-                .query_map([task], record)?
-                .collect::<rusqlite::Result<_>>()?;
+            let calls = statement.query_map([task], record)?.collect::<rusqlite::Result<_>>()?;
             Ok(calls)
         })
         .await

@@ -40,19 +40,13 @@ impl Location {
 
     fn try_open_writer(&self) -> Result<Connection> {
         make_directory(self.directory())?;
-        let guard = OPENING
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let guard = OPENING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.make_file()?;
         let mut connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         drop(guard);
         // SQLite falls back to reading alone when it may not write.
         if connection.is_readonly("main")? {
-            return Err(StoreError::database(
-                Fault::ReadOnly,
-                &self.path,
-                "permission denied",
-            ));
+            return Err(StoreError::database(Fault::ReadOnly, &self.path, "permission denied"));
         }
         // Before anything is written: a foreign or newer file is left alone.
         schema::check(&connection)?;
@@ -127,19 +121,13 @@ impl Location {
             Ok(_) => Ok(()),
             Err(error) => match error.kind() {
                 ErrorKind::AlreadyExists => Ok(()),
-                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Err(
-                    StoreError::database(Fault::ReadOnly, &self.path, error.to_string()),
-                ),
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Err(StoreError::database(
-                    Fault::Full,
-                    &self.path,
-                    error.to_string(),
-                )),
-                _ => Err(StoreError::database(
-                    Fault::CannotOpen,
-                    &self.path,
-                    error.to_string(),
-                )),
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                    Err(StoreError::database(Fault::ReadOnly, &self.path, error.to_string()))
+                }
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                    Err(StoreError::database(Fault::Full, &self.path, error.to_string()))
+                }
+                _ => Err(StoreError::database(Fault::CannotOpen, &self.path, error.to_string())),
             },
         }
     }
@@ -180,9 +168,7 @@ pub(super) fn make_directory(path: &Path) -> Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(path)
-        .map_err(|error| StoreError::directory(path, &error))
+    builder.create(path).map_err(|error| StoreError::directory(path, &error))
 }
 
 #[cfg(test)]
@@ -217,9 +203,8 @@ mod tests {
             busy_timeout: Duration::from_millis(50),
         };
         let mut other = Connection::open(&location.path).unwrap();
-        let _lock = other
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .unwrap();
+        let _lock =
+            other.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
         let start = Instant::now();
         let error = location.open_writer().unwrap_err();
         assert_eq!(error.fault(), Some(Fault::Locked), "{error}");
@@ -228,10 +213,7 @@ mod tests {
 
     #[test]
     fn a_file_in_the_working_directory_has_a_directory() {
-        let location = Location {
-            path: PathBuf::from("tasks.db"),
-            busy_timeout: Duration::ZERO,
-        };
+        let location = Location { path: PathBuf::from("tasks.db"), busy_timeout: Duration::ZERO };
         assert_eq!(location.directory(), Path::new("."));
     }
 }

@@ -13,11 +13,7 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 pub enum StoreError {
     /// The file or the disk below it.
     #[error("{}", fault.describe(path, detail))]
-    Database {
-        fault: Fault,
-        path: PathBuf,
-        detail: String,
-    },
+    Database { fault: Fault, path: PathBuf, detail: String },
     /// A directory of the store could not be made or used.
     #[error("the directory {} cannot be used: {detail}", path.display())]
     Directory { path: PathBuf, detail: String },
@@ -92,18 +88,11 @@ impl Fault {
 
 impl StoreError {
     pub(crate) fn database(fault: Fault, path: &Path, detail: impl Into<String>) -> Self {
-        Self::Database {
-            fault,
-            path: path.to_owned(),
-            detail: detail.into(),
-        }
+        Self::Database { fault, path: path.to_owned(), detail: detail.into() }
     }
 
     pub(crate) fn directory(path: &Path, error: &std::io::Error) -> Self {
-        Self::Directory {
-            path: path.to_owned(),
-            detail: error.to_string(),
-        }
+        Self::Directory { path: path.to_owned(), detail: error.to_string() }
     }
 
     /// What is wrong with the file, where it is the file.
@@ -174,11 +163,7 @@ impl From<rusqlite::Error> for StoreError {
             // A column that does not hold what the schema says it does.
             None => Fault::Other,
         };
-        Self::Database {
-            fault,
-            path: PathBuf::new(),
-            detail: error.to_string(),
-        }
+        Self::Database { fault, path: PathBuf::new(), detail: error.to_string() }
     }
 }
 
@@ -208,12 +193,7 @@ fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
 
 fn list(ids: &[String]) -> String {
     const SHOWN: usize = 5;
-    let mut text = ids
-        .iter()
-        .take(SHOWN)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let mut text = ids.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     if ids.len() > SHOWN {
         text.push_str(", …");
     }
@@ -254,10 +234,7 @@ mod tests {
             error.to_string(),
             "the disk is full or failing, data/tasks.db could not be written: said so"
         );
-        assert_eq!(
-            error.hint().as_deref(),
-            Some("free some space, then try again")
-        );
+        assert_eq!(error.hint().as_deref(), Some("free some space, then try again"));
         let named_before = error.clone().at(Path::new("elsewhere"));
         assert_eq!(named_before, error);
     }
@@ -265,13 +242,7 @@ mod tests {
     #[test]
     fn a_long_list_of_matches_is_cut() {
         let matches = (0..7).map(|number| format!("a{number}")).collect();
-        let error = StoreError::AmbiguousTask {
-            given: "a".to_owned(),
-            matches,
-        };
-        assert_eq!(
-            error.to_string(),
-            "`a` is the beginning of 7 task ids: a0, a1, a2, a3, a4, …"
-        );
+        let error = StoreError::AmbiguousTask { given: "a".to_owned(), matches };
+        assert_eq!(error.to_string(), "`a` is the beginning of 7 task ids: a0, a1, a2, a3, a4, …");
     }
 }

@@ -78,10 +78,7 @@ impl Store {
     }
 
     fn open_with(path: impl Into<PathBuf>, busy_timeout: Duration) -> Self {
-        let location = Location {
-            path: path.into(),
-            busy_timeout,
-        };
+        let location = Location { path: path.into(), busy_timeout };
         let owners = location.directory().join("owners");
         Self {
             shared: Arc::new(Shared {
@@ -127,10 +124,7 @@ impl Store {
         F: FnOnce(&Transaction<'_>) -> Result<T> + Send + 'static,
         T: Send + 'static,
     {
-        self.shared
-            .writer
-            .submit(move |session| session.transact(work))
-            .await
+        self.shared.writer.submit(move |session| session.transact(work)).await
     }
 
     /// The same for what makes this process the owner of a task.
@@ -139,10 +133,7 @@ impl Store {
         F: FnOnce(&Transaction<'_>, &Owner) -> Result<T> + Send + 'static,
         T: Send + 'static,
     {
-        self.shared
-            .writer
-            .submit(move |session| session.transact_as_owner(work))
-            .await
+        self.shared.writer.submit(move |session| session.transact_as_owner(work)).await
     }
 
     /// Runs on a thread for blocking work, beside the writer.
@@ -179,10 +170,7 @@ impl Store {
                 Some(connection) => connection,
                 None => store.shared.location.open_reader()?,
             };
-            let answer = work(&Reading {
-                connection: &connection,
-                owners: &store.shared.owners,
-            });
+            let answer = work(&Reading { connection: &connection, owners: &store.shared.owners });
             // A connection that met trouble is not used again.
             if !matches!(answer, Err(StoreError::Database { .. })) {
                 store.idle_readers().push(connection);
@@ -197,10 +185,7 @@ impl Store {
     }
 
     fn idle_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.shared
-            .idle_readers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.idle_readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -211,15 +196,10 @@ struct Reading<'a> {
 }
 
 fn is_about_writing(error: &StoreError) -> bool {
-    matches!(
-        error.fault(),
-        Some(Fault::ReadOnly | Fault::Full | Fault::Locked)
-    )
+    matches!(error.fault(), Some(Fault::ReadOnly | Fault::Full | Fault::Locked))
 }
 
 /// Milliseconds since 1970, UTC: the only form of time in the database.
 fn now() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| elapsed.as_millis() as i64)
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as i64)
 }

@@ -32,11 +32,7 @@ impl Owner {
         let id = Uuid::new_v4().to_string();
         let path = lock_path(directory, &id);
         let file = make_locked(&path).map_err(|error| StoreError::directory(directory, &error))?;
-        Ok(Self {
-            id,
-            path,
-            _file: file,
-        })
+        Ok(Self { id, path, _file: file })
     }
 
     pub(super) fn id(&self) -> &str {
@@ -95,9 +91,8 @@ fn clear(directory: &Path) {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
-        let ours = path
-            .extension()
-            .is_some_and(|extension| extension == "lock" || extension == "new");
+        let ours =
+            path.extension().is_some_and(|extension| extension == "lock" || extension == "new");
         if !ours {
             continue;
         }
@@ -174,13 +169,9 @@ mod tests {
     fn owners_that_start_together_do_not_clear_each_other_away() {
         let directory = tempfile::tempdir().unwrap();
         let owners: Vec<Owner> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..16)
-                .map(|_| scope.spawn(|| Owner::take(directory.path()).unwrap()))
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .collect()
+            let threads: Vec<_> =
+                (0..16).map(|_| scope.spawn(|| Owner::take(directory.path()).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         for owner in &owners {
             assert!(is_alive(directory.path(), owner.id()));

@@ -37,10 +37,7 @@ impl Store {
                 )?
                 .execute(params![claim.id, round.number, round.round, now])?;
             if saved == 0 {
-                return Err(StoreError::RoundSaved {
-                    task: claim.id,
-                    number: round.number,
-                });
+                return Err(StoreError::RoundSaved { task: claim.id, number: round.number });
             }
             transaction
                 .prepare_cached("UPDATE tasks SET memo = ?2 WHERE id = ?1")?

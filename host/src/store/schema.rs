@@ -56,10 +56,7 @@ fn inspect(connection: &Transaction<'_>) -> Result<usize> {
         if version > known_version() {
             return Err(fault(
                 Fault::NewerSchema,
-                format!(
-                    "its schema is {version}, this version knows {}",
-                    known_version()
-                ),
+                format!("its schema is {version}, this version knows {}", known_version()),
             ));
         }
         return Ok(version);
@@ -73,11 +70,7 @@ fn inspect(connection: &Transaction<'_>) -> Result<usize> {
 }
 
 fn fault(fault: Fault, detail: String) -> StoreError {
-    StoreError::Database {
-        fault,
-        path: std::path::PathBuf::new(),
-        detail,
-    }
+    StoreError::Database { fault, path: std::path::PathBuf::new(), detail }
 }
 
 #[cfg(test)]
@@ -109,28 +102,20 @@ mod tests {
     #[test]
     fn a_newer_schema_is_refused_and_left_alone() {
         let mut connection = migrated();
-        connection
-            .pragma_update(None, "user_version", 1000)
-            .unwrap();
+        connection.pragma_update(None, "user_version", 1000).unwrap();
         let error = migrate(&mut connection).unwrap_err();
         assert_eq!(error.fault(), Some(Fault::NewerSchema));
         assert!(error.to_string().contains("its schema is 1000"), "{error}");
-        let version: i64 = connection
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .unwrap();
+        let version: i64 =
+            connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         assert_eq!(version, 1000);
     }
 
     #[test]
     fn a_database_of_another_program_is_refused_and_left_alone() {
         let mut connection = Connection::open_in_memory().unwrap();
-        connection
-            .execute_batch("CREATE TABLE bookmarks (url TEXT)")
-            .unwrap();
-        assert_eq!(
-            migrate(&mut connection).unwrap_err().fault(),
-            Some(Fault::Foreign)
-        );
+        connection.execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
+        assert_eq!(migrate(&mut connection).unwrap_err().fault(), Some(Fault::Foreign));
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .unwrap();
@@ -143,9 +128,7 @@ mod tests {
         {
             let transaction = connection.transaction().unwrap();
             apply(&transaction, 0).unwrap();
-            transaction
-                .execute_batch("CREATE TABLE tasks (id TEXT)")
-                .unwrap_err();
+            transaction.execute_batch("CREATE TABLE tasks (id TEXT)").unwrap_err();
         }
         assert_eq!(check(&connection), Ok(0));
     }

@@ -49,15 +49,10 @@ impl Status {
 
     fn from_column(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
         let word: String = row.get(column)?;
-        [
-            Self::Running,
-            Self::Completed,
-            Self::Failed,
-            Self::Cancelled,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == word)
-        .ok_or_else(|| unknown_word(row, column, &word))
+        [Self::Running, Self::Completed, Self::Failed, Self::Cancelled]
+            .into_iter()
+            .find(|status| status.as_str() == word)
+            .ok_or_else(|| unknown_word(row, column, &word))
     }
 }
 
@@ -156,18 +151,11 @@ impl Store {
                 .prepare_cached("SELECT status, owner, epoch FROM tasks WHERE id = ?1")?
                 .query_row([&id], |row| {
                     let status = Status::from_column(row, "status")?;
-                    Ok((
-                        status,
-                        row.get::<_, String>("owner")?,
-                        row.get::<_, i64>("epoch")?,
-                    ))
+                    Ok((status, row.get::<_, String>("owner")?, row.get::<_, i64>("epoch")?))
                 })
                 .optional()?;
             let Some((status, former, epoch)) = task else {
-                return Err(StoreError::NoSuchTask {
-                    given: id,
-                    empty: false,
-                });
+                return Err(StoreError::NoSuchTask { given: id, empty: false });
             };
             if status != Status::Running {
                 return Err(StoreError::Finished { task: id, status });
@@ -181,10 +169,7 @@ impl Store {
                      WHERE id = ?1 AND epoch = ?3",
                 )?
                 .execute(params![id, owner.id(), epoch, now()])?;
-            Ok(Claim {
-                id,
-                epoch: epoch + 1,
-            })
+            Ok(Claim { id, epoch: epoch + 1 })
         })
         .await
     }
@@ -248,10 +233,7 @@ impl Store {
             };
             match task {
                 Some(task) => Ok(task),
-                None => Err(StoreError::NoSuchTask {
-                    given,
-                    empty: reading.is_empty()?,
-                }),
+                None => Err(StoreError::NoSuchTask { given, empty: reading.is_empty()? }),
             }
         })
         .await
@@ -278,23 +260,14 @@ pub(super) fn touch(transaction: &Transaction<'_>, claim: &Claim) -> Result<i64>
     let task = transaction
         .prepare_cached("SELECT epoch, status FROM tasks WHERE id = ?1")?
         .query_row([&claim.id], |row| {
-            Ok((
-                row.get::<_, i64>("epoch")?,
-                Status::from_column(row, "status")?,
-            ))
+            Ok((row.get::<_, i64>("epoch")?, Status::from_column(row, "status")?))
         })
         .optional()?;
     let task_id = claim.id.clone();
     Err(match task {
-        None => StoreError::NoSuchTask {
-            given: task_id,
-            empty: false,
-        },
+        None => StoreError::NoSuchTask { given: task_id, empty: false },
         Some((epoch, _)) if epoch != claim.epoch => StoreError::LostOwnership { task: task_id },
-        Some((_, status)) => StoreError::Finished {
-            task: task_id,
-            status,
-        },
+        Some((_, status)) => StoreError::Finished { task: task_id, status },
     })
 }
 
@@ -354,9 +327,8 @@ impl Reading<'_> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id FROM tasks WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id",
         )?;
-        let ids = statement
-            .query_map([prefix], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+        let ids =
+            statement.query_map([prefix], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         Ok(ids)
     }
 
@@ -376,9 +348,8 @@ impl Reading<'_> {
         let mut status = Status::from_column(row, "status")?;
         if status == Status::Running {
             let owner: String = row.get("owner")?;
-            let lives = *alive
-                .entry(owner)
-                .or_insert_with_key(|owner| owner::is_alive(self.owners, owner));
+            let lives =
+                *alive.entry(owner).or_insert_with_key(|owner| owner::is_alive(self.owners, owner));
             if !lives {
                 status = Status::Interrupted;
             }

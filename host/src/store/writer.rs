@@ -25,12 +25,7 @@ impl Writer {
     pub(super) fn start(location: Location, owners: PathBuf) -> Self {
         let (jobs, queue) = mpsc::channel::<Job>();
         let run = move || {
-            let mut session = Session {
-                location,
-                owners,
-                connection: None,
-                owner: None,
-            };
+            let mut session = Session { location, owners, connection: None, owner: None };
             // What is wrong is told to the first who asks, after another try.
             let _ = session.open();
             for job in queue {
@@ -45,9 +40,7 @@ impl Writer {
                 None
             }
         };
-        Self {
-            jobs: Mutex::new(jobs),
-        }
+        Self { jobs: Mutex::new(jobs) }
     }
 
     /// Runs the work on the thread, after what was submitted before it.

@@ -9,14 +9,12 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-pub use crate::research::{Event, EventSink, RESULTS};
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
+pub use crate::research::{Event, EventSink, RESULTS};
 pub use question::LONGEST_QUESTION;
 pub use request::{TaskRequest, TaskSummary};
 
-use crate::plugins::contract::{
-    Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason,
-};
+use crate::plugins::contract::{Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason};
 use crate::plugins::{CallError, LoadError, Plugins};
 use crate::report::{self, timestamp};
 use crate::research::{self, Progress, Recorder, Run};
@@ -65,8 +63,12 @@ impl Tasks {
         let recorder = Recorder::new(self.store.clone(), claim.clone());
         events(Event::Started { id: id.clone() });
 
-        let run =
-            Run { plugins: &self.plugins, backends: &backends, recorder: &recorder, events: &events };
+        let run = Run {
+            plugins: &self.plugins,
+            backends: &backends,
+            recorder: &recorder,
+            events: &events,
+        };
         let mut progress = Progress::default();
         let ended = tokio::select! {
             biased;
@@ -117,7 +119,10 @@ impl Tasks {
                         TaskStatus::Failed => Ending::Failed,
                         _ => Ending::Completed,
                     },
-                    stop_reason: outcome.stop_reason.as_ref().map(|reason| reason.as_str().to_owned()),
+                    stop_reason: outcome
+                        .stop_reason
+                        .as_ref()
+                        .map(|reason| reason.as_str().to_owned()),
                     note: outcome.note.clone(),
                     error: outcome.error.as_ref().map(json),
                     result: Some(NewResult {
@@ -182,11 +187,11 @@ impl Tasks {
             .get("search")
             .and_then(|tool| tool.search.clone())
             .ok_or_else(|| {
-                ErrorReport::from(&CallError::Load(
-                    LoadError::new("search", "no search backend serves the tool `search`")
-                        .with_hint("name one in [tools.search] of plugins.toml"),
-                ))
-            })?;
+            ErrorReport::from(&CallError::Load(
+                LoadError::new("search", "no search backend serves the tool `search`")
+                    .with_hint("name one in [tools.search] of plugins.toml"),
+            ))
+        })?;
         let found = async {
             let search = self.plugins.search(&name).await?;
             search.prepare(research::progress_of(events)).await?;

@@ -7,11 +7,7 @@ pub const LONGEST_QUESTION: usize = 64 << 10;
 
 pub fn check(text: &str) -> Result<(), ErrorReport> {
     let invalid = |message: String, hint: &str| {
-        Err(ErrorReport {
-            code: "INVALID_INPUT".to_owned(),
-            message,
-            hint: Some(hint.to_owned()),
-        })
+        Err(ErrorReport { code: "INVALID_INPUT".to_owned(), message, hint: Some(hint.to_owned()) })
     };
     if text.trim().is_empty() {
         return invalid(

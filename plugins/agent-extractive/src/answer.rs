@@ -58,31 +58,17 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
         cuts: &cuts,
         units: &units,
         needed: settings.min_relevance,
-        best: passages
-            .iter()
-            .map(|passage| passage.score)
-            .fold(0.0, f64::max),
+        best: passages.iter().map(|passage| passage.score).fold(0.0, f64::max),
     };
-    let scores: Vec<Score> = units
-        .iter()
-        .map(|unit| score::score(&scale, unit))
-        .collect();
-    let strong = question
-        .asked
-        .iter()
-        .filter(|asked| asked.specific > 0.5)
-        .count();
+    let scores: Vec<Score> = units.iter().map(|unit| score::score(&scale, unit)).collect();
+    let strong = question.asked.iter().filter(|asked| asked.specific > 0.5).count();
     let chosen = select::choose(settings, strong, &weights, passages, &units, &scores);
     let stretches = quote::stretches(settings, question.kind, &cuts, &units, &chosen);
-    let findings: Vec<Finding> = stretches
-        .iter()
-        .map(|stretch| quote::finding(passages, &cuts, stretch))
-        .collect();
+    let findings: Vec<Finding> =
+        stretches.iter().map(|stretch| quote::finding(passages, &cuts, stretch)).collect();
     let credit = credit(&question, &scores, &stretches);
     let quality = quality(&weights, &credit, &scores, &stretches, &findings);
-    let missing: Vec<usize> = (0..credit.len())
-        .filter(|index| credit[*index] < ANSWERED)
-        .collect();
+    let missing: Vec<usize> = (0..credit.len()).filter(|index| credit[*index] < ANSWERED).collect();
     let text = if findings.is_empty() {
         no_answer(&question, passages, &scores)
     } else {
@@ -134,30 +120,18 @@ fn quality(
     findings: &[Finding],
 ) -> Quality {
     if findings.is_empty() {
-        return Quality {
-            relevance: 0.0,
-            coverage: 0.0,
-            confidence: 0.0,
-        };
+        return Quality { relevance: 0.0, coverage: 0.0, confidence: 0.0 };
     }
     let total: f64 = weights.iter().sum::<f64>().max(1e-9);
     let coverage = credit.iter().zip(weights).map(|(c, w)| c * w).sum::<f64>() / total;
     let best: Vec<f64> = stretches
         .iter()
         .take(3)
-        .map(|stretch| {
-            stretch
-                .units
-                .iter()
-                .map(|unit| scores[*unit].relevance)
-                .fold(0.0, f64::max)
-        })
+        .map(|stretch| stretch.units.iter().map(|unit| scores[*unit].relevance).fold(0.0, f64::max))
         .collect();
     let relevance = best.iter().sum::<f64>() / best.len() as f64;
-    let mut sources: Vec<&str> = findings
-        .iter()
-        .map(|finding| finding.source.url.as_str())
-        .collect();
+    let mut sources: Vec<&str> =
+        findings.iter().map(|finding| finding.source.url.as_str()).collect();
     sources.sort_unstable();
     sources.dedup();
     // Several places that say it make it surer; one good place is worth much.
@@ -168,11 +142,7 @@ fn quality(
     };
     let confidence = (relevance * coverage).max(0.0).sqrt() * support;
     let unit = |value: f64| value.clamp(0.0, 1.0);
-    Quality {
-        relevance: unit(relevance),
-        coverage: unit(coverage),
-        confidence: unit(confidence),
-    }
+    Quality { relevance: unit(relevance), coverage: unit(coverage), confidence: unit(confidence) }
 }
 
 /// The findings as a list; a block of code stays under its sentence.
@@ -191,22 +161,11 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
         return "The question names nothing to look for.".to_owned();
     }
     let quoted = |words: &[&str]| {
-        words
-            .iter()
-            .map(|word| format!("\u{201c}{word}\u{201d}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        words.iter().map(|word| format!("\u{201c}{word}\u{201d}")).collect::<Vec<_>>().join(", ")
     };
     if passages.is_empty() {
-        let words: Vec<&str> = question
-            .asked
-            .iter()
-            .map(|asked| asked.word.as_str())
-            .collect();
-        return format!(
-            "Nothing was found to answer from. Looked for: {}.",
-            quoted(&words)
-        );
+        let words: Vec<&str> = question.asked.iter().map(|asked| asked.word.as_str()).collect();
+        return format!("Nothing was found to answer from. Looked for: {}.", quoted(&words));
     }
     let missing: Vec<&str> = question
         .asked
@@ -218,10 +177,7 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
     if missing.is_empty() {
         "The passages do not answer this: the words of the question are in them, but never together.".to_owned()
     } else {
-        format!(
-            "The passages do not answer this. Not found in them: {}.",
-            quoted(&missing)
-        )
+        format!("The passages do not answer this. Not found in them: {}.", quoted(&missing))
     }
 }
 
@@ -238,11 +194,8 @@ impl Work<'_> {
     /// Queries for what is missing, the most telling first.
     fn follow_ups(&self, vocabulary: &Vocabulary, missing: &[usize]) -> Vec<String> {
         let asked = &self.question.asked;
-        let mut missing: Vec<usize> = missing
-            .iter()
-            .copied()
-            .filter(|index| asked[*index].specific > 0.5)
-            .collect();
+        let mut missing: Vec<usize> =
+            missing.iter().copied().filter(|index| asked[*index].specific > 0.5).collect();
         if missing.is_empty() {
             return Vec::new();
         }
@@ -252,32 +205,18 @@ impl Work<'_> {
             .collect();
         known.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]).then(a.cmp(b)));
         let words = |indices: &[usize], most: usize| -> Vec<String> {
-            indices
-                .iter()
-                .take(most)
-                .map(|index| asked[*index].word.clone())
-                .collect()
+            indices.iter().take(most).map(|index| asked[*index].word.clone()).collect()
         };
         let salient = self.salient(vocabulary);
         let mut queries: Vec<Vec<String>> = Vec::new();
         queries.push([words(&missing, 4), words(&known, 2)].concat());
-        queries.push(
-            [
-                words(&missing, 2),
-                salient.iter().take(2).cloned().collect(),
-            ]
-            .concat(),
-        );
+        queries.push([words(&missing, 2), salient.iter().take(2).cloned().collect()].concat());
         if missing.len() > 1 {
             queries.push(words(&missing, 4));
         } else {
             queries.push(
-                [
-                    words(&missing, 1),
-                    words(&known, 1),
-                    salient.into_iter().take(1).collect(),
-                ]
-                .concat(),
+                [words(&missing, 1), words(&known, 1), salient.into_iter().take(1).collect()]
+                    .concat(),
             );
         }
         let mut out: Vec<String> = Vec::new();
@@ -299,15 +238,10 @@ impl Work<'_> {
     /// and the question does not use, as they are written there.
     fn salient(&self, vocabulary: &Vocabulary) -> Vec<String> {
         let mut counts = vec![(0_u32, usize::MAX, None::<(usize, usize)>); vocabulary.len()];
-        let from_findings: Vec<usize> = self
-            .stretches
-            .iter()
-            .flat_map(|stretch| stretch.units.iter().copied())
-            .collect();
+        let from_findings: Vec<usize> =
+            self.stretches.iter().flat_map(|stretch| stretch.units.iter().copied()).collect();
         let chosen = if from_findings.is_empty() {
-            (0..self.units.len())
-                .take_while(|unit| self.units[*unit].passage < 2)
-                .collect()
+            (0..self.units.len()).take_while(|unit| self.units[*unit].passage < 2).collect()
         } else {
             from_findings
         };
@@ -319,9 +253,7 @@ impl Work<'_> {
                 let telling = word.end - word.start >= 4
                     && !NEVER_SALIENT
                         .contains(&text[word.start..word.end].to_ascii_lowercase().as_str())
-                    && text[word.start..word.end]
-                        .bytes()
-                        .any(|byte| !byte.is_ascii_digit());
+                    && text[word.start..word.end].bytes().any(|byte| !byte.is_ascii_digit());
                 if !telling || self.question.matched(term).is_some() {
                     continue;
                 }

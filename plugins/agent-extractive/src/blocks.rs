@@ -58,12 +58,7 @@ pub fn split(text: &str, url: &str) -> Vec<Block> {
 
 /// Reads lines of Markdown, reStructuredText or plain prose.
 pub fn prose(text: &str, lines: &[Range<usize>], comment: bool, out: &mut Vec<Block>) {
-    let mut reader = Reader {
-        text,
-        comment,
-        open: None,
-        out,
-    };
+    let mut reader = Reader { text, comment, open: None, out };
     let mut at = skip_front_matter(text, lines).max(skip_rest_of_fence(text, lines));
     let mut after_blank = true;
     while at < lines.len() {
@@ -210,18 +205,12 @@ impl Reader<'_> {
             }
             inner.push(lines[at - 1].clone());
         }
-        let name = trimmed[fence.length..]
-            .split([' ', ',', '{'])
-            .next()
-            .unwrap_or("");
+        let name = trimmed[fence.length..].split([' ', ',', '{']).next().unwrap_or("");
         let language = (!name.is_empty()).then(|| {
             let start = opening.end - self.text[opening.clone()].trim_start().len() + fence.length;
             start..start + name.len()
         });
-        if inner
-            .iter()
-            .any(|line| !self.text[line.clone()].trim().is_empty())
-        {
+        if inner.iter().any(|line| !self.text[line.clone()].trim().is_empty()) {
             self.out.push(Block {
                 kind: Kind::Code,
                 lines: inner,
@@ -249,10 +238,7 @@ impl Reader<'_> {
             inner.push(lines[at].clone());
             at += 1;
         }
-        while inner
-            .last()
-            .is_some_and(|line| self.text[line.clone()].trim().is_empty())
-        {
+        while inner.last().is_some_and(|line| self.text[line.clone()].trim().is_empty()) {
             inner.pop();
             at -= 1;
         }
@@ -301,17 +287,11 @@ fn fence(trimmed: &str) -> Option<Fence> {
 }
 
 fn skip_front_matter(text: &str, lines: &[Range<usize>]) -> usize {
-    if lines
-        .first()
-        .is_none_or(|line| text[line.clone()].trim_end() != "---")
-    {
+    if lines.first().is_none_or(|line| text[line.clone()].trim_end() != "---") {
         return 0;
     }
-    let close = lines
-        .iter()
-        .skip(1)
-        .take(60)
-        .position(|line| text[line.clone()].trim_end() == "---");
+    let close =
+        lines.iter().skip(1).take(60).position(|line| text[line.clone()].trim_end() == "---");
     close.map_or(0, |at| at + 2)
 }
 
@@ -323,10 +303,7 @@ fn skip_rest_of_fence(text: &str, lines: &[Range<usize>]) -> usize {
         return 0;
     }
     let first = lines.iter().position(is_fence).unwrap_or(0);
-    let bare = text[lines[first].clone()]
-        .trim()
-        .bytes()
-        .all(|byte| byte == b'`' || byte == b'~');
+    let bare = text[lines[first].clone()].trim().bytes().all(|byte| byte == b'`' || byte == b'~');
     let before: Vec<&str> = lines[..first]
         .iter()
         .map(|line| text[line.clone()].trim())
@@ -341,11 +318,7 @@ fn skip_rest_of_fence(text: &str, lines: &[Range<usize>]) -> usize {
                 || line.contains("::")
         })
         .count();
-    if bare && !before.is_empty() && code * 2 > before.len() {
-        first + 1
-    } else {
-        0
-    }
+    if bare && !before.is_empty() && code * 2 > before.len() { first + 1 } else { 0 }
 }
 
 fn heading_mark(trimmed: &str) -> Option<usize> {
@@ -399,10 +372,7 @@ fn is_noise(trimmed: &str) -> bool {
 }
 
 fn quote_mark(trimmed: &str) -> Option<usize> {
-    let length = trimmed
-        .bytes()
-        .take_while(|byte| *byte == b'>' || *byte == b' ')
-        .count();
+    let length = trimmed.bytes().take_while(|byte| *byte == b'>' || *byte == b' ').count();
     trimmed.starts_with('>').then_some(length)
 }
 
@@ -413,20 +383,11 @@ fn item_mark(trimmed: &str) -> Option<usize> {
             let mark = trimmed.len() - rest.len();
             // A task list's box belongs to the mark.
             let inner = rest.trim_start();
-            let boxed = ["[ ] ", "[x] ", "[X] "]
-                .iter()
-                .any(|b| inner.starts_with(b));
-            if boxed {
-                trimmed.len() - inner.len() + 4
-            } else {
-                mark
-            }
+            let boxed = ["[ ] ", "[x] ", "[X] "].iter().any(|b| inner.starts_with(b));
+            if boxed { trimmed.len() - inner.len() + 4 } else { mark }
         });
     }
-    let digits = bytes
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let numbered = (1..=3).contains(&digits)
         && matches!(bytes.get(digits), Some(b'.' | b')'))
         && matches!(bytes.get(digits + 1), Some(b' ' | b'\t'));
@@ -497,10 +458,7 @@ mod tests {
     #[test]
     fn a_passage_that_begins_inside_code_is_seen_through() {
         let text = "let a = 1;\nlet b = 2;\n```\nThen read this.\n";
-        assert_eq!(
-            shapes(text, "a.md"),
-            [(Kind::Paragraph, "Then read this.".into())]
-        );
+        assert_eq!(shapes(text, "a.md"), [(Kind::Paragraph, "Then read this.".into())]);
     }
 
     #[test]

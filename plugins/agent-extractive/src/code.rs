@@ -22,9 +22,7 @@ pub enum Style {
 pub fn style(url: &str) -> Option<Style> {
     let name = url.rsplit(['/', '\\']).next().unwrap_or(url);
     let name = name.split(['?', '#']).next().unwrap_or(name);
-    let extension = name
-        .rsplit_once('.')
-        .map_or(name, |(_, extension)| extension);
+    let extension = name.rsplit_once('.').map_or(name, |(_, extension)| extension);
     let style =
         match extension.to_ascii_lowercase().as_str() {
             "rs" | "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "java" | "js" | "mjs"
@@ -101,14 +99,7 @@ fn opening(content: &str, style: Style) -> Option<(usize, &'static str)> {
     let (marks, end): (&[&str], _) = match style {
         Style::Slashes => (&["/**", "/*!", "/*"], "*/"),
         Style::Hashes => (&["\"\"\"", "r\"\"\"", "'''"], "\"\"\""),
-        Style::Dashes => (
-            &["--[[", "{-"],
-            if content.starts_with("{-") {
-                "-}"
-            } else {
-                "]]"
-            },
-        ),
+        Style::Dashes => (&["--[[", "{-"], if content.starts_with("{-") { "-}" } else { "]]" }),
         Style::Settings => return None,
     };
     let mark = marks.iter().find(|mark| content.starts_with(**mark))?;
@@ -125,10 +116,7 @@ fn line_mark(content: &str, style: Style) -> Option<usize> {
     if content.starts_with("#!") {
         return Some(content.len());
     }
-    marks
-        .iter()
-        .find(|mark| content.starts_with(**mark))
-        .map(|mark| mark.len())
+    marks.iter().find(|mark| content.starts_with(**mark)).map(|mark| mark.len())
 }
 
 /// Drops the `*` that many write before each line of a long comment.
@@ -152,14 +140,7 @@ fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut 
             return;
         };
         let whole = trim(text, first.start..last.end);
-        out.push(Block {
-            kind,
-            lines,
-            whole,
-            language: None,
-            comment: false,
-            shown: false,
-        });
+        out.push(Block { kind, lines, whole, language: None, comment: false, shown: false });
     };
     if style == Style::Settings {
         for line in lines {
@@ -171,9 +152,7 @@ fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut 
     if documented
         && let Some(first) = lines.first()
         && !is_declaration(text[first.clone()].trim())
-        && !text[first.clone()]
-            .trim_start()
-            .starts_with(['#', '@', '}'])
+        && !text[first.clone()].trim_start().starts_with(['#', '@', '}'])
     {
         let first = lines.remove(0);
         push(Kind::Entry, vec![trim(text, first)]);
@@ -199,10 +178,8 @@ fn flush_code(text: &str, code: &mut Vec<Range<usize>>, style: Style, out: &mut 
         {
             end += 1;
         }
-        let signature: Vec<_> = lines[at..=end]
-            .iter()
-            .map(|line| trim(text, line.clone()))
-            .collect();
+        let signature: Vec<_> =
+            lines[at..=end].iter().map(|line| trim(text, line.clone())).collect();
         push(Kind::Signature, signature);
         at = end + 1;
     }
@@ -269,10 +246,7 @@ mod tests {
                 (Kind::Paragraph, "Opens the file.".into()),
                 (Kind::Heading, "Errors".into()),
                 (Kind::Paragraph, "When it is gone.".into()),
-                (
-                    Kind::Signature,
-                    "pub fn open(/path: &str,/) -> File {".into()
-                ),
+                (Kind::Signature, "pub fn open(/path: &str,/) -> File {".into()),
                 (Kind::Code, "    todo()/}".into()),
             ]
         );
@@ -297,10 +271,7 @@ mod tests {
         let text = "//! About the file.\n\nuse std::fs;\n\n/// A field.\nname: String,\n";
         let blocks = blocks::split(text, "a.rs");
         let kinds: Vec<_> = blocks.iter().map(|block| block.kind).collect();
-        assert_eq!(
-            kinds,
-            [Kind::Paragraph, Kind::Code, Kind::Paragraph, Kind::Entry]
-        );
+        assert_eq!(kinds, [Kind::Paragraph, Kind::Code, Kind::Paragraph, Kind::Entry]);
         assert!(has_blank_line("\n  \n"));
         assert!(!has_blank_line("\n#[derive(Debug)]\n    "));
     }

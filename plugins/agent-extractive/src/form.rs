@@ -18,10 +18,8 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
                     credit > 0.99 && question.asked[index].specific > 0.5
                 })
             });
-            let names_a_thing = cut
-                .joined
-                .get(unit.block + 1)
-                .is_some_and(|next| !next.text.contains('('));
+            let names_a_thing =
+                cut.joined.get(unit.block + 1).is_some_and(|next| !next.text.contains('('));
             if declared && names_a_thing && unit.previous.is_none() {
                 0.28
             } else {
@@ -30,10 +28,7 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
         }
         Kind::HowTo => {
             let leads_to_code = unit.last
-                && cut
-                    .blocks
-                    .get(unit.block + 1)
-                    .is_some_and(|next| next.kind == BlockKind::Code);
+                && cut.blocks.get(unit.block + 1).is_some_and(|next| next.kind == BlockKind::Code);
             let mut bonus: f64 = 0.0;
             if starts_with_order(text) {
                 bonus += 0.14;
@@ -150,21 +145,17 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
 
 /// "X is …": the asked words stand before the verb.
 fn definition(question: &Question, unit: &Unit, text: &str, kind: BlockKind) -> f64 {
-    let first = unit.words.iter().position(|word| {
-        word.term
-            .is_some_and(|term| question.matched(term).is_some())
-    });
+    let first = unit
+        .words
+        .iter()
+        .position(|word| word.term.is_some_and(|term| question.matched(term).is_some()));
     let Some(first) = first else { return 0.0 };
     let strong = |word: &crate::words::Word| {
         word.term
             .and_then(|term| question.matched(term))
             .is_some_and(|(index, _)| question.asked[index].specific > 0.5)
     };
-    let asked = question
-        .asked
-        .iter()
-        .filter(|asked| asked.specific > 0.5)
-        .count();
+    let asked = question.asked.iter().filter(|asked| asked.specific > 0.5).count();
     let verb = unit.words.iter().take(14).position(|word| {
         matches!(
             &text[word.start..word.end],
@@ -194,10 +185,7 @@ fn definition(question: &Question, unit: &Unit, text: &str, kind: BlockKind) -> 
         }
     }
     if let Some(verb) = verb {
-        let before = unit.words[..verb]
-            .iter()
-            .filter(|word| strong(word))
-            .count();
+        let before = unit.words[..verb].iter().filter(|word| strong(word)).count();
         if before >= asked.clamp(1, 2) && verb <= first + asked + 3 && first <= 2 {
             return 0.28;
         }
@@ -210,10 +198,7 @@ fn definition(question: &Question, unit: &Unit, text: &str, kind: BlockKind) -> 
 
 fn starts_with_order(text: &str) -> bool {
     let start = text.trim_start_matches(|character: char| !character.is_alphanumeric());
-    let word = start
-        .split(|character: char| !character.is_alphanumeric())
-        .next()
-        .unwrap_or("");
+    let word = start.split(|character: char| !character.is_alphanumeric()).next().unwrap_or("");
     ORDERS.contains(&word)
 }
 
@@ -235,9 +220,6 @@ fn has_name(text: &str) -> bool {
         characters.next().is_some_and(char::is_uppercase)
             && characters.next().is_some_and(char::is_lowercase)
     };
-    words
-        .windows(2)
-        .skip(1)
-        .any(|pair| capital(pair[0]) && capital(pair[1]))
+    words.windows(2).skip(1).any(|pair| capital(pair[0]) && capital(pair[1]))
         || text.contains(" by ")
 }

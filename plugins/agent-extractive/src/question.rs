@@ -75,10 +75,7 @@ impl Question {
         }
         let mut matches = Vec::new();
         for group in LIKE {
-            let terms: Vec<_> = group
-                .iter()
-                .filter_map(|word| vocabulary.term(word))
-                .collect();
+            let terms: Vec<_> = group.iter().filter_map(|word| vocabulary.term(word)).collect();
             for (index, word) in asked.iter().enumerate() {
                 if terms.contains(&word.term) {
                     for term in &terms {
@@ -90,11 +87,7 @@ impl Question {
         for (index, word) in asked.iter().enumerate() {
             *slot(&mut matches, word.term) = Some((index, 1.0));
         }
-        Self {
-            kind: kind(text),
-            asked,
-            matches,
-        }
+        Self { kind: kind(text), asked, matches }
     }
 
     /// Which asked word a term speaks of, and how well.
@@ -216,15 +209,7 @@ const WEAK_WORDS: &[&str] = &[
 /// Words that documents use for one another.
 const LIKE: &[&[&str]] = &[
     &["install", "setup", "installation"],
-    &[
-        "configure",
-        "settings",
-        "setting",
-        "option",
-        "options",
-        "customize",
-        "set",
-    ],
+    &["configure", "settings", "setting", "option", "options", "customize", "set"],
     &["remove", "delete", "uninstall", "drop", "erase"],
     &["create", "generate", "build", "construct", "new"],
     &["run", "start", "launch", "execute", "invoke"],
@@ -232,26 +217,10 @@ const LIKE: &[&[&str]] = &[
     &["error", "failure", "fail", "panic", "exception"],
     &["limit", "maximum", "max", "cap", "bound", "most"],
     &["minimum", "min", "least"],
-    &[
-        "fast",
-        "speed",
-        "performance",
-        "quick",
-        "slow",
-        "throughput",
-    ],
-    &[
-        "forbid", "refuse", "deny", "reject", "disallow", "prohibit", "block", "ban",
-    ],
+    &["fast", "speed", "performance", "quick", "slow", "throughput"],
+    &["forbid", "refuse", "deny", "reject", "disallow", "prohibit", "block", "ban"],
     &["permit", "allow", "grant", "permission"],
-    &[
-        "need",
-        "require",
-        "requirement",
-        "must",
-        "necessary",
-        "prerequisite",
-    ],
+    &["need", "require", "requirement", "must", "necessary", "prerequisite"],
     &["change", "modify", "alter", "edit", "update"],
     &["show", "display", "print", "render"],
     &["save", "store", "persist", "keep", "write"],
@@ -288,10 +257,7 @@ mod tests {
 
     fn read(text: &str) -> (Kind, Vec<String>) {
         let question = Question::read(text, &mut Vocabulary::new());
-        (
-            question.kind,
-            question.asked.into_iter().map(|asked| asked.word).collect(),
-        )
+        (question.kind, question.asked.into_iter().map(|asked| asked.word).collect())
     }
 
     #[test]

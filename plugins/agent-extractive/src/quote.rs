@@ -133,14 +133,8 @@ fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> us
     };
     let ends_open = text.ends_with(':');
     let small = |range: Range<usize>| {
-        let lines: usize = cut.blocks[range.clone()]
-            .iter()
-            .map(|block| block.lines.len())
-            .sum();
-        let bytes: usize = cut.blocks[range]
-            .iter()
-            .map(|block| block.whole.len())
-            .sum();
+        let lines: usize = cut.blocks[range.clone()].iter().map(|block| block.lines.len()).sum();
+        let bytes: usize = cut.blocks[range].iter().map(|block| block.whole.len()).sum();
         lines <= settings.attach_code_lines && bytes <= LONGEST_ATTACHED
     };
     let prose = matches!(block.kind, Kind::Paragraph | Kind::Item);
@@ -150,15 +144,9 @@ fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> us
         }
         Kind::Signature | Kind::Entry if cut.below[stretch.block].is_some() => start + 1,
         Kind::Item if ends_open && block.kind == Kind::Paragraph => {
-            let length = cut.blocks[start..]
-                .iter()
-                .take_while(|block| block.kind == Kind::Item)
-                .count();
-            if small(start..start + length) {
-                start + length
-            } else {
-                start
-            }
+            let length =
+                cut.blocks[start..].iter().take_while(|block| block.kind == Kind::Item).count();
+            if small(start..start + length) { start + length } else { start }
         }
         _ => start,
     }
@@ -217,11 +205,7 @@ pub fn finding(passages: &[Passage], cuts: &[Cut], stretch: &Stretch) -> Finding
         place.end = place.end.max(last.whole.end);
     }
     let quote = passage.text[place.clone()].to_owned();
-    Finding {
-        text: readable_text(passage, cut, stretch),
-        quote,
-        source: narrowed(passage, &place),
-    }
+    Finding { text: readable_text(passage, cut, stretch), quote, source: narrowed(passage, &place) }
 }
 
 fn readable_text(passage: &Passage, cut: &Cut, stretch: &Stretch) -> String {
@@ -234,9 +218,7 @@ fn readable_text(passage: &Passage, cut: &Cut, stretch: &Stretch) -> String {
         Kind::Paragraph | Kind::Item | Kind::Heading => {
             let clean = readable::clean(words);
             // reStructuredText ends a lead into code with two colons.
-            clean
-                .strip_suffix("::")
-                .map_or(clean.clone(), |lead| format!("{lead}:"))
+            clean.strip_suffix("::").map_or(clean.clone(), |lead| format!("{lead}:"))
         }
     };
     let mut items = Vec::new();
@@ -294,20 +276,10 @@ fn code_text(passage: &Passage, block: &Block) -> String {
         .map(|line| line.bytes().take_while(|byte| *byte == b' ').count())
         .min()
         .unwrap_or(0);
-    let ticks = lines
-        .iter()
-        .map(|line| longest_ticks(line))
-        .max()
-        .unwrap_or(0);
+    let ticks = lines.iter().map(|line| longest_ticks(line)).max().unwrap_or(0);
     let fence = "`".repeat((ticks + 1).max(3));
-    let language = block
-        .language
-        .clone()
-        .map_or("", |range| &passage.text[range]);
-    let body: Vec<&str> = lines
-        .iter()
-        .map(|line| line.get(indent..).unwrap_or(""))
-        .collect();
+    let language = block.language.clone().map_or("", |range| &passage.text[range]);
+    let body: Vec<&str> = lines.iter().map(|line| line.get(indent..).unwrap_or("")).collect();
     format!("{fence}{language}\n{}\n{fence}", body.join("\n"))
 }
 
@@ -315,18 +287,11 @@ fn inline(code: &str) -> String {
     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
     let code = code.trim_end_matches(['{', ' ']);
     let mark = "`".repeat(longest_ticks(code) + 1);
-    if mark.len() > 1 {
-        format!("{mark} {code} {mark}")
-    } else {
-        format!("`{code}`")
-    }
+    if mark.len() > 1 { format!("{mark} {code} {mark}") } else { format!("`{code}`") }
 }
 
 fn longest_ticks(text: &str) -> usize {
-    text.split(|character| character != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or(0)
+    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
 /// The passage's source with the lines that the quotation stands on.
@@ -334,15 +299,9 @@ fn narrowed(passage: &Passage, place: &Range<usize>) -> Source {
     let mut source = passage.source.clone();
     if let Some(location) = &mut source.location {
         let count = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count() as u32;
-        let start = location
-            .start_line
-            .saturating_add(count(&passage.text[..place.start]));
+        let start = location.start_line.saturating_add(count(&passage.text[..place.start]));
         let end = start.saturating_add(count(&passage.text[place.clone()]));
-        *location = Location {
-            start_line: start,
-            end_line: end,
-            heading: location.heading.take(),
-        };
+        *location = Location { start_line: start, end_line: end, heading: location.heading.take() };
     }
     source
 }

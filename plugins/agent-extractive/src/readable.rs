@@ -66,10 +66,7 @@ fn inline_code(rest: &str, out: &mut String) -> Option<usize> {
     let mut length = ticks * 2 + close;
     // `text <url>`_ is a link of reStructuredText.
     if rest[length..].starts_with('_') {
-        length += rest[length..]
-            .bytes()
-            .take_while(|byte| *byte == b'_')
-            .count();
+        length += rest[length..].bytes().take_while(|byte| *byte == b'_').count();
         if let Some((text, _)) = code.split_once(" <") {
             out.push_str(text);
             return Some(length);
@@ -150,20 +147,14 @@ fn tag(rest: &str) -> Option<usize> {
     }
     let end = window.find('>')?;
     let name = window[1..end].trim_start_matches('/');
-    let name = name
-        .split(|character: char| !character.is_ascii_alphanumeric())
-        .next()?;
-    TAGS.contains(&name.to_ascii_lowercase().as_str())
-        .then_some(end + 1)
+    let name = name.split(|character: char| !character.is_ascii_alphanumeric()).next()?;
+    TAGS.contains(&name.to_ascii_lowercase().as_str()).then_some(end + 1)
 }
 
 /// `*words*`, `**words**` and `_words_` become the words. Marks without a
 /// partner are signs of their own, as in `*.md`.
 fn emphasis(rest: &str, mark: char, out: &mut String) -> Option<usize> {
-    let length = rest
-        .chars()
-        .take_while(|character| *character == mark)
-        .count();
+    let length = rest.chars().take_while(|character| *character == mark).count();
     if length > 3 {
         return None;
     }
@@ -207,10 +198,7 @@ fn role(rest: &str) -> Option<usize> {
 }
 
 fn escaped(rest: &str, out: &mut String) -> Option<usize> {
-    let next = rest[1..]
-        .chars()
-        .next()
-        .filter(char::is_ascii_punctuation)?;
+    let next = rest[1..].chars().next().filter(char::is_ascii_punctuation)?;
     // A path of Windows keeps its backslashes.
     if next == '\\' {
         return None;
@@ -226,23 +214,11 @@ mod tests {
     #[test]
     fn marks_go_and_words_stay() {
         for (from, to) in [
-            (
-                "See [the **guide**](https://a.example/b) now",
-                "See the guide now",
-            ),
-            (
-                "A *word* and __another__ and _third_.",
-                "A word and another and third.",
-            ),
+            ("See [the **guide**](https://a.example/b) now", "See the guide now"),
+            ("A *word* and __another__ and _third_.", "A word and another and third."),
             ("Use `max_cost_usd` and ``x``", "Use `max_cost_usd` and `x`"),
-            (
-                "snake_case_name stays, 2 * 3 too",
-                "snake_case_name stays, 2 * 3 too",
-            ),
-            (
-                "[`Vec`] and [a][b] and array[0]",
-                "`Vec` and a and array[0]",
-            ),
+            ("snake_case_name stays, 2 * 3 too", "snake_case_name stays, 2 * 3 too"),
+            ("[`Vec`] and [a][b] and array[0]", "`Vec` and a and array[0]"),
             (":ref:`x` and `text <http://u>`_", "`x` and text"),
             ("a &lt; b<br/> <b>c</b> Vec<u8>", "a < b c Vec<u8>"),
             ("two\n  lines\u{200b}\0", "two lines"),

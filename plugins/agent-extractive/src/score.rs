@@ -46,10 +46,7 @@ pub fn weights(
     };
     let mut next = 0;
     for (number, cut) in cuts.iter().enumerate() {
-        cut.around
-            .iter()
-            .chain(cut.above.iter().flatten())
-            .for_each(|term| see(number, *term));
+        cut.around.iter().chain(cut.above.iter().flatten()).for_each(|term| see(number, *term));
         while next < units.len() && units[next].passage == number {
             units[next]
                 .words
@@ -86,50 +83,22 @@ pub struct Scale<'a> {
 
 /// Scores one unit.
 pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
-    let Scale {
-        question,
-        weights,
-        passages,
-        cuts,
-        units,
-        needed,
-        best,
-    } = *scale;
+    let Scale { question, weights, passages, cuts, units, needed, best } = *scale;
     let cut = &cuts[unit.passage];
     let text = &cut.joined[unit.block].text[unit.range.clone()];
     let kind = cut.blocks[unit.block].kind;
     let mut direct = vec![0.0_f64; weights.len()];
-    raise(
-        question,
-        &mut direct,
-        unit.words.iter().filter_map(|word| word.term),
-        1.0,
-    );
+    raise(question, &mut direct, unit.words.iter().filter_map(|word| word.term), 1.0);
     // A declaration is quoted with the end of its comment, and speaks for it.
     if let Some(terms) = unit.last.then(|| cut.below[unit.block].as_ref()).flatten() {
         raise(question, &mut direct, terms.iter().copied(), FROM_BELOW);
     }
     if direct.iter().all(|credit| *credit == 0.0) {
-        return Score {
-            relevance: 0.0,
-            overall: 0.0,
-            credit: direct.clone(),
-            direct,
-        };
+        return Score { relevance: 0.0, overall: 0.0, credit: direct.clone(), direct };
     }
     let mut credit = direct.clone();
-    raise(
-        question,
-        &mut credit,
-        cut.above[unit.block].iter().copied(),
-        FROM_ABOVE,
-    );
-    raise(
-        question,
-        &mut credit,
-        cut.around.iter().copied(),
-        FROM_AROUND,
-    );
+    raise(question, &mut credit, cut.above[unit.block].iter().copied(), FROM_ABOVE);
+    raise(question, &mut credit, cut.around.iter().copied(), FROM_AROUND);
     if let Some(previous) = unit.previous {
         let before = &units[previous];
         let before_text = &cut.joined[before.block].text[before.range.clone()];
@@ -138,12 +107,7 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
         } else {
             FROM_PREVIOUS
         };
-        raise(
-            question,
-            &mut credit,
-            before.words.iter().filter_map(|word| word.term),
-            share,
-        );
+        raise(question, &mut credit, before.words.iter().filter_map(|word| word.term), share);
     }
     let sum: f64 = weights.iter().sum();
     let share = |credit: &[f64]| {
@@ -155,12 +119,7 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let relevance = (0.5 * own + 0.5 * with_context).min(own * 2.5);
     let relevance = relevance * silence(question, weights, &credit, sum);
     if relevance < needed {
-        return Score {
-            relevance: 0.0,
-            overall: 0.0,
-            direct,
-            credit,
-        };
+        return Score { relevance: 0.0, overall: 0.0, direct, credit };
     }
     let sound = soundness(
         question,
@@ -179,12 +138,7 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let early = if unit.previous.is_none() { 0.04 } else { 0.0 };
     let near = 0.15 * nearness(question, unit);
     let overall = relevance + sound * (0.14 * prior + form + early + near);
-    Score {
-        relevance: relevance.min(1.0),
-        overall,
-        direct,
-        credit,
-    }
+    Score { relevance: relevance.min(1.0), overall, direct, credit }
 }
 
 /// A sentence that is silent on telling words is likely about something else:
@@ -216,10 +170,7 @@ fn raise(question: &Question, credit: &mut [f64], terms: impl Iterator<Item = Te
 /// A sentence that points back ("It …", "This …") needs the one before it.
 pub fn leans_on_previous(text: &str) -> bool {
     let start = text.trim_start_matches(|character: char| !character.is_alphanumeric());
-    let word = start
-        .split(|character: char| !character.is_alphanumeric())
-        .next()
-        .unwrap_or("");
+    let word = start.split(|character: char| !character.is_alphanumeric()).next().unwrap_or("");
     matches!(
         word,
         "It" | "This"
@@ -292,11 +243,7 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
     let mut sound: f64 = match kind {
         // Code that is shown in prose or a comment is meant to be read.
         BlockKind::Code if block.language.is_some() || block.comment || block.shown => {
-            if question.kind == Kind::HowTo {
-                0.85
-            } else {
-                0.6
-            }
+            if question.kind == Kind::HowTo { 0.85 } else { 0.6 }
         }
         BlockKind::Code => 0.3,
         BlockKind::Signature | BlockKind::Entry if is_trivial(text) => 0.3,
@@ -334,16 +281,8 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
     if text.contains("......") || text.contains(". . . .") {
         sound *= 0.3;
     }
-    let letters = text
-        .chars()
-        .filter(|character| character.is_alphabetic())
-        .count();
-    if letters * 2
-        < text
-            .chars()
-            .filter(|character| !character.is_whitespace())
-            .count()
-    {
+    let letters = text.chars().filter(|character| character.is_alphabetic()).count();
+    if letters * 2 < text.chars().filter(|character| !character.is_whitespace()).count() {
         sound *= 0.6;
     }
     if is_boilerplate(text)
@@ -364,9 +303,7 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
 /// A declaration that names a module and says no more.
 fn is_trivial(text: &str) -> bool {
     let text = text.strip_prefix("pub ").unwrap_or(text);
-    ["mod ", "use ", "import ", "export *", "type "]
-        .iter()
-        .any(|start| text.starts_with(start))
+    ["mod ", "use ", "import ", "export *", "type "].iter().any(|start| text.starts_with(start))
 }
 
 fn is_boilerplate(text: &str) -> bool {

@@ -33,16 +33,10 @@ pub fn choose(
     scores: &[Score],
 ) -> Vec<usize> {
     let needed = settings.min_relevance * stricter(strong);
-    let mut candidates: Vec<usize> = (0..units.len())
-        .filter(|unit| scores[*unit].relevance >= needed)
-        .collect();
+    let mut candidates: Vec<usize> =
+        (0..units.len()).filter(|unit| scores[*unit].relevance >= needed).collect();
     // Equal scores keep the order of the passages: the same input, the same answer.
-    candidates.sort_by(|a, b| {
-        scores[*b]
-            .overall
-            .total_cmp(&scores[*a].overall)
-            .then(a.cmp(b))
-    });
+    candidates.sort_by(|a, b| scores[*b].overall.total_cmp(&scores[*a].overall).then(a.cmp(b)));
     candidates.truncate(MOST_CANDIDATES);
     let Some(&top) = candidates.first() else {
         return Vec::new();
@@ -128,9 +122,5 @@ fn overlap(a: &[Term], b: &[Term]) -> f64 {
         }
     }
     let smaller = a.len().min(b.len());
-    if smaller == 0 {
-        0.0
-    } else {
-        f64::from(shared) / smaller as f64
-    }
+    if smaller == 0 { 0.0 } else { f64::from(shared) / smaller as f64 }
 }

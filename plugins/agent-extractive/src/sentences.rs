@@ -36,13 +36,8 @@ impl Joined {
     }
 
     fn place(&self, at: usize) -> usize {
-        let line = self
-            .starts
-            .partition_point(|(start, _)| *start <= at)
-            .saturating_sub(1);
-        self.starts
-            .get(line)
-            .map_or(0, |(start, origin)| origin + (at - start))
+        let line = self.starts.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+        self.starts.get(line).map_or(0, |(start, origin)| origin + (at - start))
     }
 }
 
@@ -97,11 +92,7 @@ fn utf8_length(first: u8) -> usize {
 /// Code between backticks is passed over; a lone backtick is only that. The
 /// search is bounded, so that many of them stay linear.
 fn skip_inline_code(bytes: &[u8], at: usize) -> usize {
-    let ticks = bytes[at..]
-        .iter()
-        .take(8)
-        .take_while(|byte| **byte == b'`')
-        .count();
+    let ticks = bytes[at..].iter().take(8).take_while(|byte| **byte == b'`').count();
     let from = at + ticks;
     let until = bytes.len().min(from + 300);
     let mut run = 0;
@@ -122,15 +113,9 @@ fn closing_length(rest: &str) -> usize {
     rest.char_indices()
         .take(4)
         .find(|(_, character)| {
-            !matches!(
-                character,
-                '"' | '\'' | ')' | ']' | '”' | '’' | '»' | '*' | '_' | '」'
-            )
+            !matches!(character, '"' | '\'' | ')' | ']' | '”' | '’' | '»' | '*' | '_' | '」')
         })
-        .map_or_else(
-            || rest.chars().take(4).map(char::len_utf8).sum(),
-            |(at, _)| at,
-        )
+        .map_or_else(|| rest.chars().take(4).map(char::len_utf8).sum(), |(at, _)| at)
 }
 
 fn ends_sentence(text: &str, start: usize, stop: usize, end: usize) -> bool {
@@ -164,10 +149,8 @@ fn ends_sentence(text: &str, start: usize, stop: usize, end: usize) -> bool {
         return false;
     }
     // "No. 5", "Fig. 2": only before a number.
-    if matches!(
-        lower.as_str(),
-        "no" | "nos" | "sec" | "ch" | "p" | "pp" | "art" | "eq"
-    ) && following.is_some_and(|character| character.is_ascii_digit())
+    if matches!(lower.as_str(), "no" | "nos" | "sec" | "ch" | "p" | "pp" | "art" | "eq")
+        && following.is_some_and(|character| character.is_ascii_digit())
     {
         return false;
     }
@@ -201,13 +184,8 @@ fn push(text: &str, range: Range<usize>, longest: usize, out: &mut Vec<Range<usi
             cut -= 1;
         }
         let window = &text[from..cut];
-        let space = window
-            .rfind("; ")
-            .map(|at| at + 1)
-            .filter(|at| *at > longest / 3);
-        let space = space
-            .or_else(|| window.rfind(char::is_whitespace))
-            .filter(|at| *at > 0);
+        let space = window.rfind("; ").map(|at| at + 1).filter(|at| *at > longest / 3);
+        let space = space.or_else(|| window.rfind(char::is_whitespace)).filter(|at| *at > 0);
         let cut = from + space.unwrap_or(window.len()).max(1);
         out.push(from..cut);
         from = cut + (text[cut..end].len() - text[cut..end].trim_start().len());
@@ -222,10 +200,7 @@ mod tests {
     use super::*;
 
     fn sentences(text: &str) -> Vec<&str> {
-        split(text, 480)
-            .into_iter()
-            .map(|range| &text[range])
-            .collect()
+        split(text, 480).into_iter().map(|range| &text[range]).collect()
     }
 
     #[test]
@@ -246,27 +221,15 @@ mod tests {
 
     #[test]
     fn stops_that_end_a_sentence_are_seen() {
-        assert_eq!(
-            sentences("One. Two! Three? Four"),
-            ["One.", "Two!", "Three?", "Four"]
-        );
+        assert_eq!(sentences("One. Two! Three? Four"), ["One.", "Two!", "Three?", "Four"]);
         assert_eq!(
             sentences("He said \"no.\" Then he left."),
             ["He said \"no.\"", "Then he left."]
         );
         assert_eq!(sentences("**Bold.** Next."), ["**Bold.**", "Next."]);
-        assert_eq!(
-            sentences("潜水艇です。深いです。"),
-            ["潜水艇です。", "深いです。"]
-        );
-        assert_eq!(
-            sentences("Ends in `code`. Next one."),
-            ["Ends in `code`.", "Next one."]
-        );
-        assert_eq!(
-            sentences("Wait… and so on... Then."),
-            ["Wait… and so on...", "Then."]
-        );
+        assert_eq!(sentences("潜水艇です。深いです。"), ["潜水艇です。", "深いです。"]);
+        assert_eq!(sentences("Ends in `code`. Next one."), ["Ends in `code`.", "Next one."]);
+        assert_eq!(sentences("Wait… and so on... Then."), ["Wait… and so on...", "Then."]);
     }
 
     #[test]
@@ -275,9 +238,7 @@ mod tests {
         let found = split(&text, 100);
         assert!(found.len() >= 15);
         assert!(
-            found
-                .iter()
-                .all(|range| range.len() <= 100 && !text[range.clone()].ends_with("wor"))
+            found.iter().all(|range| range.len() <= 100 && !text[range.clone()].ends_with("wor"))
         );
         let solid = "é".repeat(1000);
         assert!(split(&solid, 101).iter().all(|range| range.len() <= 101));

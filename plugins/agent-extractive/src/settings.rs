@@ -109,11 +109,7 @@ pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
         "no source could ever give a finding",
         "use 1 or more",
     );
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 #[cfg(test)]
@@ -125,10 +121,7 @@ mod tests {
         let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let mut defaults = serde_json::Map::new();
         for (name, property) in schema["properties"].as_object().unwrap() {
-            assert!(
-                property["description"].is_string(),
-                "{name} has no description"
-            );
+            assert!(property["description"].is_string(), "{name} has no description");
             defaults.insert(name.clone(), property["default"].clone());
         }
         let from_schema: Settings =

@@ -65,21 +65,12 @@ fn ask(question: &str) -> bathysphere_sdk::agent::Reply {
 fn a_definition_is_found_once_with_its_lines() {
     let reply = ask("What is a ballast tank?");
     let first = &reply.findings[0];
-    assert_eq!(
-        first.quote,
-        "The ballast tank is the part that lets the sphere sink and rise."
-    );
+    assert_eq!(first.quote, "The ballast tank is the part that lets the sphere sink and rise.");
     assert_eq!(first.source.location.as_ref().unwrap().start_line, 12);
     assert_eq!(first.source.location.as_ref().unwrap().end_line, 12);
-    assert_eq!(
-        first.source.location.as_ref().unwrap().heading.as_deref(),
-        Some("Ballast")
-    );
-    let copies = reply
-        .findings
-        .iter()
-        .filter(|finding| finding.quote.contains("sink and rise"))
-        .count();
+    assert_eq!(first.source.location.as_ref().unwrap().heading.as_deref(), Some("Ballast"));
+    let copies =
+        reply.findings.iter().filter(|finding| finding.quote.contains("sink and rise")).count();
     assert_eq!(copies, 1, "the copy in another file adds nothing");
     assert!(reply.quality.unwrap().coverage > 0.9);
     assert!(reply.follow_ups.is_empty());
@@ -91,16 +82,8 @@ fn a_definition_is_found_once_with_its_lines() {
 fn a_number_is_found_with_the_sentence_it_leans_on() {
     let reply = ask("How many litres does the ballast tank hold?");
     let first = &reply.findings[0];
-    assert!(
-        first.quote.ends_with("It holds\n1200 litres of sea water."),
-        "{}",
-        first.quote
-    );
-    assert!(
-        first.text.ends_with("It holds 1200 litres of sea water."),
-        "{}",
-        first.text
-    );
+    assert!(first.quote.ends_with("It holds\n1200 litres of sea water."), "{}", first.quote);
+    assert!(first.text.ends_with("It holds 1200 litres of sea water."), "{}", first.text);
     let place = first.source.location.as_ref().unwrap();
     assert_eq!((place.start_line, place.end_line), (12, 13));
 }
@@ -109,31 +92,16 @@ fn a_number_is_found_with_the_sentence_it_leans_on() {
 fn a_command_comes_with_the_sentence_that_leads_to_it() {
     let reply = ask("How do I blow the ballast tank?");
     let first = &reply.findings[0];
-    assert_eq!(
-        first.text,
-        "To blow the ballast tank, run: `sphere blow --tank main`"
-    );
+    assert_eq!(first.text, "To blow the ballast tank, run: `sphere blow --tank main`");
     let place = first.source.location.as_ref().unwrap();
     assert_eq!((place.start_line, place.end_line), (15, 19));
 }
 
 #[test]
 fn reasons_dates_and_names_are_preferred() {
-    assert!(
-        ask("Why is the hatch sealed from outside?").findings[0]
-            .quote
-            .contains("because")
-    );
-    assert!(
-        ask("When was the hull cast?").findings[0]
-            .quote
-            .contains("1929")
-    );
-    assert!(
-        ask("Who cast the hull?").findings[0]
-            .quote
-            .contains("Otis Barton")
-    );
+    assert!(ask("Why is the hatch sealed from outside?").findings[0].quote.contains("because"));
+    assert!(ask("When was the hull cast?").findings[0].quote.contains("1929"));
+    assert!(ask("Who cast the hull?").findings[0].quote.contains("Otis Barton"));
 }
 
 #[test]
@@ -151,18 +119,9 @@ fn without_an_answer_it_says_so_and_names_what_is_missing() {
     let reply = ask("What does a ticket to Bermuda cost?");
     assert!(reply.findings.is_empty(), "{:?}", reply.findings);
     assert!(reply.text.contains("do not answer"), "{}", reply.text);
-    assert!(
-        reply.text.contains("Bermuda") && reply.text.contains("ticket"),
-        "{}",
-        reply.text
-    );
+    assert!(reply.text.contains("Bermuda") && reply.text.contains("ticket"), "{}", reply.text);
     assert!(reply.quality.unwrap().relevance < 0.01);
-    assert!(
-        reply
-            .follow_ups
-            .iter()
-            .any(|query| query.contains("Bermuda"))
-    );
+    assert!(reply.follow_ups.iter().any(|query| query.contains("Bermuda")));
     let nothing = find(&Settings::default(), "Where is the hatch?", &[]);
     assert!(nothing.findings.is_empty() && nothing.text.contains("hatch"));
 }
@@ -171,21 +130,13 @@ fn without_an_answer_it_says_so_and_names_what_is_missing() {
 fn what_is_still_missing_is_asked_next() {
     let reply = ask("How heavy is the ballast tank of the sphere when flooded with mercury?");
     assert!(reply.follow_ups.len() <= 3);
-    assert!(
-        reply.follow_ups[0].contains("mercury"),
-        "{:?}",
-        reply.follow_ups
-    );
+    assert!(reply.follow_ups[0].contains("mercury"), "{:?}", reply.follow_ups);
     assert!(reply.quality.unwrap().coverage < 0.8);
 }
 
 #[test]
 fn a_prompt_is_refused_with_a_hint() {
-    for purpose in [
-        Purpose::Answer,
-        Purpose::Correct,
-        Purpose::Other("sing".into()),
-    ] {
+    for purpose in [Purpose::Answer, Purpose::Correct, Purpose::Other("sing".into())] {
         let request = Request {
             purpose,
             prompt: "You are …".into(),
@@ -204,24 +155,11 @@ fn a_prompt_is_refused_with_a_hint() {
 
 #[test]
 fn settings_are_obeyed() {
-    let one = Settings {
-        max_findings: 1,
-        ..Settings::default()
-    };
+    let one = Settings { max_findings: 1, ..Settings::default() };
     assert_eq!(find(&one, "ballast tank", &handbook()).findings.len(), 1);
-    let strict = Settings {
-        min_relevance: 1.0,
-        ..Settings::default()
-    };
-    assert!(
-        find(&strict, "hull steel drawings mercury", &handbook())
-            .findings
-            .is_empty()
-    );
-    let bare = Settings {
-        attach_code_lines: 0,
-        ..Settings::default()
-    };
+    let strict = Settings { min_relevance: 1.0, ..Settings::default() };
+    assert!(find(&strict, "hull steel drawings mercury", &handbook()).findings.is_empty());
+    let bare = Settings { attach_code_lines: 0, ..Settings::default() };
     let reply = find(&bare, "How do I blow the ballast tank?", &handbook());
     assert!(!reply.findings[0].quote.contains("```"));
 }
@@ -308,30 +246,17 @@ const PIECES: &[&str] = &[
 #[test]
 fn hostile_passages_never_panic_and_quotes_are_always_verbatim() {
     let mut seeded = Seeded(0x5eed_1929);
-    let settings = Settings {
-        min_relevance: 0.05,
-        attach_code_lines: 3,
-        ..Settings::default()
-    };
+    let settings = Settings { min_relevance: 0.05, attach_code_lines: 3, ..Settings::default() };
     for _ in 0..1500 {
         let mut passages = Vec::new();
         for number in 0..=seeded.next(4) {
             let length = seeded.next(60);
-            let text: String = (0..length)
-                .map(|_| PIECES[seeded.next(PIECES.len())])
-                .collect();
+            let text: String = (0..length).map(|_| PIECES[seeded.next(PIECES.len())]).collect();
             let url = ["a.md", "b.rs", "c.py", "d.toml", "e", "f.lua"][seeded.next(6)];
-            passages.push(passage(
-                url,
-                5,
-                "Tank",
-                &text,
-                [f64::NAN, 0.0, 1.0, -1.0][number % 4],
-            ));
+            passages.push(passage(url, 5, "Tank", &text, [f64::NAN, 0.0, 1.0, -1.0][number % 4]));
         }
-        let question: String = (0..seeded.next(8))
-            .map(|_| PIECES[seeded.next(PIECES.len())])
-            .collect();
+        let question: String =
+            (0..seeded.next(8)).map(|_| PIECES[seeded.next(PIECES.len())]).collect();
         let question = format!("ballast {question}");
         let reply = find(&settings, &question, &passages);
         assert_eq!(reply, find(&settings, &question, &passages));
@@ -360,18 +285,10 @@ fn large_and_shapeless_passages_stay_linear() {
         "> ",
     ] {
         let text = piece.repeat(1_000_000 / piece.len());
-        let reply = find(
-            &Settings::default(),
-            "ballast tank",
-            &[passage("a.md", 1, "", &text, 1.0)],
-        );
+        let reply =
+            find(&Settings::default(), "ballast tank", &[passage("a.md", 1, "", &text, 1.0)]);
         assert!(reply.findings.len() <= 6);
     }
     let question = "why ballast? ".repeat(80_000);
-    assert!(
-        find(&Settings::default(), &question, &handbook())
-            .findings
-            .len()
-            <= 6
-    );
+    assert!(find(&Settings::default(), &question, &handbook()).findings.len() <= 6);
 }

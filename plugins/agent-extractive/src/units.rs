@@ -87,23 +87,13 @@ pub fn collect(
                 let words = vocabulary.words(&text[range.clone()]);
                 let previous = (position > 0).then(|| units.len() - 1);
                 let last = position + 1 == count;
-                units.push(Unit {
-                    passage: number,
-                    block: index,
-                    range,
-                    words,
-                    previous,
-                    last,
-                });
+                units.push(Unit { passage: number, block: index, range, words, previous, last });
             }
         }
         let mut around = terms(&passage.source.title, vocabulary);
         around.extend(terms(&passage.source.url, vocabulary));
-        if let Some(heading) = passage
-            .source
-            .location
-            .as_ref()
-            .and_then(|place| place.heading.as_ref())
+        if let Some(heading) =
+            passage.source.location.as_ref().and_then(|place| place.heading.as_ref())
         {
             around.extend(terms(heading, vocabulary));
         }
@@ -117,13 +107,7 @@ pub fn collect(
                     .then(|| terms(&joined[index + 1].text, vocabulary))
             })
             .collect();
-        cuts.push(Cut {
-            blocks,
-            joined,
-            around,
-            above,
-            below,
-        });
+        cuts.push(Cut { blocks, joined, around, above, below });
     }
     (cuts, units)
 }
@@ -147,11 +131,7 @@ fn floor(text: &str, at: usize) -> usize {
 
 fn terms(text: &str, vocabulary: &mut Vocabulary) -> Vec<Term> {
     let text = &text[..floor(text, 400)];
-    vocabulary
-        .words(text)
-        .into_iter()
-        .filter_map(|word| word.term)
-        .collect()
+    vocabulary.words(text).into_iter().filter_map(|word| word.term).collect()
 }
 
 fn context(blocks: &[Block], joined: &[Joined], vocabulary: &mut Vocabulary) -> Vec<Vec<Term>> {
@@ -167,9 +147,8 @@ fn context(blocks: &[Block], joined: &[Joined], vocabulary: &mut Vocabulary) -> 
                 lead.clear();
                 if text.ends_with(':') {
                     let tail = text.len().saturating_sub(200);
-                    let tail = (tail..text.len())
-                        .find(|at| text.is_char_boundary(*at))
-                        .unwrap_or(0);
+                    let tail =
+                        (tail..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
                     lead = terms(&text[tail..], vocabulary);
                 }
                 // A comment speaks of the declaration right below it.

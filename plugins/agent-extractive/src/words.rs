@@ -62,8 +62,7 @@ impl Vocabulary {
             self.buffer.push_str(word);
             self.buffer.make_ascii_lowercase();
         } else {
-            self.buffer
-                .extend(word.chars().flat_map(char::to_lowercase));
+            self.buffer.extend(word.chars().flat_map(char::to_lowercase));
         }
         if let Some(known) = self.known.get(self.buffer.as_str()) {
             return *known;
@@ -96,20 +95,12 @@ impl Vocabulary {
             if word.len() > LONGEST_WORD {
                 continue;
             }
-            words.push(Word {
-                start,
-                end,
-                term: self.term(word),
-            });
+            words.push(Word { start, end, term: self.term(word) });
             if is_compound(word) {
                 for (from, to) in parts(word) {
                     let term = self.term(&word[from..to]);
                     if term.is_some() {
-                        words.push(Word {
-                            start: start + from,
-                            end: start + to,
-                            term,
-                        });
+                        words.push(Word { start: start + from, end: start + to, term });
                     }
                 }
             }
@@ -197,11 +188,7 @@ fn parts(word: &str) -> Vec<(usize, usize)> {
             if at > start {
                 parts.push((start, at));
             }
-            start = if at < bytes.len() && bytes[at] == b'_' {
-                at + 1
-            } else {
-                at
-            };
+            start = if at < bytes.len() && bytes[at] == b'_' { at + 1 } else { at };
         }
     }
     parts
@@ -253,24 +240,9 @@ mod tests {
     fn an_identifier_is_found_whole_and_by_its_parts() {
         let mut vocabulary = Vocabulary::new();
         let words = vocabulary.words("set max_cost_usd and readFile");
-        let names: Vec<_> = words
-            .iter()
-            .filter_map(|word| word.term)
-            .map(|term| vocabulary.name(term))
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "set",
-                "max_cost_usd",
-                "max",
-                "cost",
-                "usd",
-                "readfil",
-                "read",
-                "file"
-            ]
-        );
+        let names: Vec<_> =
+            words.iter().filter_map(|word| word.term).map(|term| vocabulary.name(term)).collect();
+        assert_eq!(names, ["set", "max_cost_usd", "max", "cost", "usd", "readfil", "read", "file"]);
     }
 
     #[test]

@@ -39,11 +39,7 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
     let text = text.trim_start_matches('\u{feff}');
     let mut problem = None;
     for (region, note) in regions(text) {
-        let mut search = Search {
-            schema: &schema,
-            best: None,
-            problem: None,
-        };
+        let mut search = Search { schema: &schema, best: None, problem: None };
         search.region(region);
         if let Some(mut found) = search.best {
             found.extraction.notes.extend(note.map(str::to_owned));
@@ -59,10 +55,8 @@ fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
     let mut regions = Vec::new();
     for mark in ["</think>", "</thinking>", "</reasoning>"] {
         if let Some(end) = text.rfind(mark) {
-            regions.push((
-                &text[end + mark.len()..],
-                Some("the thinking before it was passed over"),
-            ));
+            regions
+                .push((&text[end + mark.len()..], Some("the thinking before it was passed over")));
         }
     }
     regions.push((text, None));
@@ -103,10 +97,7 @@ impl Search<'_> {
             self.scan(&inner, true);
             if let Some(found) = &mut self.best {
                 found.extraction.repaired = true;
-                found
-                    .extraction
-                    .notes
-                    .push("it stood inside a string".to_owned());
+                found.extraction.notes.push("it stood inside a string".to_owned());
                 return;
             }
         }
@@ -267,11 +258,7 @@ impl Search<'_> {
         };
         if better {
             let notes = notes.into_iter().map(str::to_owned).collect();
-            let extraction = Extraction {
-                json,
-                repaired: !exact,
-                notes,
-            };
+            let extraction = Extraction { json, repaired: !exact, notes };
             self.best = Some(Found { extraction, rank });
         }
     }

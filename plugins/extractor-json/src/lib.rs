@@ -74,11 +74,9 @@ mod component {
 
     fn error(failure: Failure) -> Error {
         let (kind, message, hint) = match failure {
-            Failure::Schema(problem) => (
-                ErrorKind::InvalidInput,
-                format!("the schema is not JSON: {problem}"),
-                None,
-            ),
+            Failure::Schema(problem) => {
+                (ErrorKind::InvalidInput, format!("the schema is not JSON: {problem}"), None)
+            }
             Failure::Nothing => (
                 ErrorKind::NotFound,
                 "there is no JSON in the text".to_owned(),
@@ -90,11 +88,7 @@ mod component {
                 None,
             ),
         };
-        Error {
-            kind,
-            message,
-            hint,
-        }
+        Error { kind, message, hint }
     }
 
     bathysphere_sdk::export_extractor!(Plugin);

@@ -20,10 +20,7 @@ impl Node {
         // Names repeat rarely and objects are small; a large one is searched
         // only in its last fields, so that the whole stays linear.
         let recent = fields.len().saturating_sub(64);
-        match fields[recent..]
-            .iter_mut()
-            .find(|(known, _)| *known == name)
-        {
+        match fields[recent..].iter_mut().find(|(known, _)| *known == name) {
             Some((_, old)) => *old = value,
             None => fields.push((name, value)),
         }
@@ -87,16 +84,8 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let mut fields = Vec::new();
-        Node::set(
-            &mut fields,
-            "a\n\u{1}\"\\".into(),
-            Node::Number("1e10".into()),
-        );
-        Node::set(
-            &mut fields,
-            "b".into(),
-            Node::Array(vec![Node::Null, Node::Bool(true)]),
-        );
+        Node::set(&mut fields, "a\n\u{1}\"\\".into(), Node::Number("1e10".into()));
+        Node::set(&mut fields, "b".into(), Node::Array(vec![Node::Null, Node::Bool(true)]));
         Node::set(&mut fields, "b".into(), Node::Text("é🙂".into()));
         let mut text = String::new();
         Node::Object(fields).write(&mut text);

@@ -97,10 +97,7 @@ pub fn looks_like_name(text: &str) -> bool {
 /// `"name"` or `"nam` at the very end of the text: a field whose value was cut
 /// off.
 pub fn is_cut_name(text: &str) -> bool {
-    let Some(inner) = text
-        .strip_prefix('"')
-        .filter(|inner| inner.len() < LONGEST_NAME)
-    else {
+    let Some(inner) = text.strip_prefix('"').filter(|inner| inner.len() < LONGEST_NAME) else {
         return false;
     };
     let inner = inner.trim_end_matches(is_space);
@@ -173,9 +170,7 @@ pub fn judge(
     let closes_if = |yes: bool| if yes { Verdict::Closes } else { Verdict::Inner };
     match role {
         Role::Name => {
-            let literal = ["true", "false", "null"]
-                .iter()
-                .any(|word| next.starts_with(word))
+            let literal = ["true", "false", "null"].iter().any(|word| next.starts_with(word))
                 && !gap.is_empty();
             let value = is_quote(first) && !gap.is_empty()
                 || first.is_ascii_digit()

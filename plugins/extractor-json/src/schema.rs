@@ -27,11 +27,8 @@ const DEEPEST: usize = 48;
 impl Schema {
     /// Reads a schema; an empty text asks for nothing in particular.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
-        let root = if text.trim().is_empty() {
-            Value::Bool(true)
-        } else {
-            serde_json::from_str(text)?
-        };
+        let root =
+            if text.trim().is_empty() { Value::Bool(true) } else { serde_json::from_str(text)? };
         Ok(Self { root })
     }
 
@@ -66,34 +63,21 @@ impl Schema {
         if json.contains("\\u") {
             return None;
         }
-        let required = self
-            .resolve(&self.root)
-            .get("required")
-            .and_then(Value::as_array)?;
-        let plain = |name: &&str| {
-            name.bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        };
-        required
-            .iter()
-            .filter_map(Value::as_str)
-            .filter(plain)
-            .find(|name| !json.contains(name))
+        let required = self.resolve(&self.root).get("required").and_then(Value::as_array)?;
+        let plain =
+            |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        required.iter().filter_map(Value::as_str).filter(plain).find(|name| !json.contains(name))
     }
 
     /// How many of the named fields the value has.
     pub fn known_fields(&self, value: &Value) -> usize {
         let schema = self.resolve(&self.root);
-        let (Some(properties), Some(fields)) = (
-            schema.get("properties").and_then(Value::as_object),
-            value.as_object(),
-        ) else {
+        let (Some(properties), Some(fields)) =
+            (schema.get("properties").and_then(Value::as_object), value.as_object())
+        else {
             return 0;
         };
-        fields
-            .keys()
-            .filter(|name| properties.contains_key(*name))
-            .count()
+        fields.keys().filter(|name| properties.contains_key(*name)).count()
     }
 
     /// What is wrong with a value, if anything: where, and what.
@@ -107,9 +91,7 @@ impl Schema {
             let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
                 break;
             };
-            let Some(target) = reference
-                .strip_prefix('#')
-                .and_then(|path| self.root.pointer(path))
+            let Some(target) = reference.strip_prefix('#').and_then(|path| self.root.pointer(path))
             else {
                 break;
             };
@@ -133,10 +115,7 @@ impl Schema {
                 return Some(format!("{} is not of type {name}", named(place)));
             }
             Some(Value::Array(names))
-                if !names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .any(|name| is_type(value, name)) =>
+                if !names.iter().filter_map(Value::as_str).any(|name| is_type(value, name)) =>
             {
                 return Some(format!("{} is of none of the allowed types", named(place)));
             }
@@ -191,12 +170,7 @@ impl Schema {
                 return Some(format!("{} fits none of the allowed forms", named(place)));
             }
         }
-        for part in schema
-            .get("allOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             if let Some(problem) = self.check(part, value, place, depth + 1) {
                 return Some(problem);
             }
@@ -253,23 +227,14 @@ mod tests {
         let good = json!({"result": "r", "verified": true, "level": "a", "sources": [{"url": "u"}], "note": null, "either": 2});
         assert_eq!(problem(&schema, &good), None);
         for (change, wrong) in [
-            (
-                json!({"verified": "yes"}),
-                "/verified is not of type boolean",
-            ),
+            (json!({"verified": "yes"}), "/verified is not of type boolean"),
             (json!({"level": "c"}), "/level is none of the listed values"),
             (json!({"sources": [{}]}), "/sources/0/url is missing"),
             (json!({"note": 1}), "/note is of none of the allowed types"),
-            (
-                json!({"either": 1.5}),
-                "/either fits none of the allowed forms",
-            ),
+            (json!({"either": 1.5}), "/either fits none of the allowed forms"),
         ] {
             let mut value = good.clone();
-            value
-                .as_object_mut()
-                .unwrap()
-                .extend(change.as_object().unwrap().clone());
+            value.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
             assert_eq!(problem(&schema, &value).as_deref(), Some(wrong));
         }
         assert_eq!(

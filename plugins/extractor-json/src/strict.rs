@@ -34,11 +34,7 @@ pub fn end_of_value(text: &str, start: usize, budget: &mut Budget) -> Result<usi
                     return Err(Failure::TooDeep(at));
                 }
                 open.push(byte == b'{');
-                state = if byte == b'{' {
-                    State::NameOrEnd
-                } else {
-                    State::ValueOrEnd
-                };
+                state = if byte == b'{' { State::NameOrEnd } else { State::ValueOrEnd };
                 at += 1;
                 continue;
             }
@@ -54,11 +50,7 @@ pub fn end_of_value(text: &str, start: usize, budget: &mut Budget) -> Result<usi
                 at += 1;
             }
             (State::After, b',') => {
-                state = if open.innermost_is_object() {
-                    State::Name
-                } else {
-                    State::Value
-                };
+                state = if open.innermost_is_object() { State::Name } else { State::Value };
                 at += 1;
                 continue;
             }
@@ -182,29 +174,21 @@ fn end_of_string(bytes: &[u8], start: usize, budget: &mut Budget) -> Result<usiz
 }
 
 fn is_code(bytes: &[u8], at: usize) -> bool {
-    bytes
-        .get(at..at + 4)
-        .is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit))
+    bytes.get(at..at + 4).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// The end of a number as JSON writes it.
 pub fn end_of_number(bytes: &[u8], start: usize) -> Option<usize> {
     let digits = |from: usize| {
-        let count = bytes[from.min(bytes.len())..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let count =
+            bytes[from.min(bytes.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         (count > 0).then_some(from + count)
     };
     let mut at = start;
     if bytes.get(at) == Some(&b'-') {
         at += 1;
     }
-    at = if bytes.get(at) == Some(&b'0') {
-        at + 1
-    } else {
-        digits(at)?
-    };
+    at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
     if bytes.get(at) == Some(&b'.') {
         at = digits(at + 1)?;
     }

@@ -46,36 +46,23 @@ fn the_last_of_equals_is_the_answer_when_fields_are_named() {
     assert_eq!(value(text, ANSWER)["result"], "final");
     assert_eq!(value(text, "{}")["result"], "draft");
     let cut = r#"{"result": "whole", "verified": true} and {"result": "cut", "verified": false, "sources": ["#;
-    assert_eq!(
-        value(cut, ANSWER)["result"],
-        "cut",
-        "more of the asked fields"
-    );
+    assert_eq!(value(cut, ANSWER)["result"], "cut", "more of the asked fields");
 }
 
 #[test]
 fn common_damage_is_mended() {
     for (broken, meant) in [
         (r#"{"a": 1, "b": [1, 2,],}"#, json!({"a": 1, "b": [1, 2]})),
-        (
-            "{'a': 'it''s', b: don't}",
-            json!({"a": "it''s", "b": "don't"}),
-        ),
+        ("{'a': 'it''s', b: don't}", json!({"a": "it''s", "b": "don't"})),
         ("{\"a\": \"two\nlines\"}", json!({"a": "two\nlines"})),
-        (
-            "{\"a\": 1 // one\n, /* two */ \"b\": 2 # three\n}",
-            json!({"a": 1, "b": 2}),
-        ),
+        ("{\"a\": 1 // one\n, /* two */ \"b\": 2 # three\n}", json!({"a": 1, "b": 2})),
         (
             r#"{"a": "he said "no" and left", "b": 1}"#,
             json!({"a": "he said \"no\" and left", "b": 1}),
         ),
         (r#"{"a": "x" "b": "y"}"#, json!({"a": "x", "b": "y"})),
         (r#"{"a": "lost, "b": "y"}"#, json!({"a": "lost", "b": "y"})),
-        (
-            r#"{"a": True, "b": None, "c": .5}"#,
-            json!({"a": true, "b": null, "c": 0.5}),
-        ),
+        (r#"{"a": True, "b": None, "c": .5}"#, json!({"a": true, "b": null, "c": 0.5})),
         (r#"{"a": [1, 2, {"b": 3]"#, json!({"a": [1, 2, {"b": 3}]})),
         (r#"{"a": "cut off he"#, json!({"a": "cut off he"})),
         (r#"{\"a\": \"x\"}"#, json!({"a": "x"})),
@@ -111,32 +98,16 @@ fn nothing_is_invented() {
     }
     let cut = extract(r#"{"result": "text that is cut o"#, ANSWER).unwrap_err();
     assert_eq!(cut, Failure::Unfit("/verified is missing".into()));
-    let complete = value(
-        r#"{"verified": true, "result": "text that is cut o"#,
-        ANSWER,
-    );
-    assert_eq!(
-        complete,
-        json!({"verified": true, "result": "text that is cut o"})
-    );
+    let complete = value(r#"{"verified": true, "result": "text that is cut o"#, ANSWER);
+    assert_eq!(complete, json!({"verified": true, "result": "text that is cut o"}));
 }
 
 #[test]
 fn without_json_there_is_none() {
-    for text in [
-        "",
-        "no JSON here",
-        "use {braces} or [brackets]",
-        "{",
-        "}{",
-        "```json\n```",
-    ] {
+    for text in ["", "no JSON here", "use {braces} or [brackets]", "{", "}{", "```json\n```"] {
         assert!(extract(text, ANSWER).is_err(), "{text}");
     }
-    assert!(matches!(
-        extract("{}", "{nonsense"),
-        Err(Failure::Schema(_))
-    ));
+    assert!(matches!(extract("{}", "{nonsense"), Err(Failure::Schema(_))));
     assert_eq!(extract("nothing", "{}"), Err(Failure::Nothing));
 }
 
@@ -172,9 +143,8 @@ const PIECES: &[&str] = &[
 fn noise_never_panics_and_gives_valid_json_that_fits() {
     let mut seeded = Seeded(0x1929_0606);
     for _ in 0..30_000 {
-        let text: String = (0..seeded.next(40))
-            .map(|_| PIECES[seeded.next(PIECES.len())])
-            .collect();
+        let text: String =
+            (0..seeded.next(40)).map(|_| PIECES[seeded.next(PIECES.len())]).collect();
         for schema in ["{}", ANSWER] {
             let found = extract(&text, schema);
             assert_eq!(found, extract(&text, schema));
@@ -207,10 +177,7 @@ fn damage_never_adds_a_field() {
         let text: String = broken.into_iter().collect();
         if let Ok(found) = extract(&text, ANSWER) {
             let value: Value = serde_json::from_str(&found.json).unwrap();
-            assert!(
-                value.as_object().unwrap().len() <= 4,
-                "{text} became {value}"
-            );
+            assert!(value.as_object().unwrap().len() <= 4, "{text} became {value}");
         }
     }
 }
@@ -238,9 +205,7 @@ fn large_noise_is_linear() {
         // tests run unoptimised on busy machines.
         assert!(start.elapsed().as_secs() < 20, "{piece}");
     }
-    let hidden = format!(
-        "{}{{\"result\": \"r\", \"verified\": true}}",
-        "noise [1] {x} ".repeat(30_000)
-    );
+    let hidden =
+        format!("{}{{\"result\": \"r\", \"verified\": true}}", "noise [1] {x} ".repeat(30_000));
     assert_eq!(value(&hidden, ANSWER)["result"], "r");
 }

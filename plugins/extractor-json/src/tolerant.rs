@@ -33,20 +33,11 @@ pub fn parse(text: &str, start: usize, budget: &mut Budget) -> Result<Parsed, us
         truncated: false,
         notes: Vec::new(),
     };
-    let node = if text[start..].starts_with('{') {
-        parser.object()
-    } else {
-        parser.array()
-    };
+    let node = if text[start..].starts_with('{') { parser.object() } else { parser.array() };
     if parser.failed {
         return Err(parser.too_deep.unwrap_or(start + 1).max(start + 1));
     }
-    Ok(Parsed {
-        node,
-        end: parser.at,
-        truncated: parser.truncated,
-        notes: parser.notes,
-    })
+    Ok(Parsed { node, end: parser.at, truncated: parser.truncated, notes: parser.notes })
 }
 
 struct Parser<'a> {
@@ -168,21 +159,14 @@ impl<'a> Parser<'a> {
                 _ => {}
             }
             let quoted = is_quote(next);
-            let name = if quoted {
-                self.string(Role::Name)
-            } else {
-                self.bare_name()
-            };
+            let name = if quoted { self.string(Role::Name) } else { self.bare_name() };
             self.skip();
             let rest = self.rest();
             if rest.is_empty() {
                 self.cut_off();
                 break;
             }
-            if let Some(sign) = ["=>", ":", "="]
-                .iter()
-                .find(|sign| rest.starts_with(**sign))
-            {
+            if let Some(sign) = ["=>", ":", "="].iter().find(|sign| rest.starts_with(**sign)) {
                 self.at += sign.len();
             } else if quoted && starts_value(rest) {
                 self.note("a colon was missing");
@@ -345,9 +329,8 @@ impl<'a> Parser<'a> {
         let raw = &self.text[start..];
         self.budget.spend(raw.len() / 4);
         let trimmed = raw.trim_end_matches(is_space);
-        let trimmed = trimmed
-            .strip_suffix("```")
-            .map_or(trimmed, |inner| inner.trim_end_matches(is_space));
+        let trimmed =
+            trimmed.strip_suffix("```").map_or(trimmed, |inner| inner.trim_end_matches(is_space));
         if role != Role::Name && trimmed.ends_with(['}', ']']) {
             self.note("a closing quotation mark was missing");
             let mut from = 0;
@@ -379,10 +362,7 @@ impl<'a> Parser<'a> {
         let rest = near(self.rest(), 400);
         let end = rest
             .find(|character: char| {
-                matches!(
-                    character,
-                    ':' | ',' | '{' | '}' | '[' | ']' | '\n' | '"' | '='
-                )
+                matches!(character, ':' | ',' | '{' | '}' | '[' | ']' | '\n' | '"' | '=')
             })
             .unwrap_or(rest.len());
         self.at += end;
@@ -470,9 +450,7 @@ impl<'a> Parser<'a> {
                 // Half a sign or half a word is not what was meant.
                 if cut
                     && (word == "-"
-                        || ["true", "false", "null"]
-                            .iter()
-                            .any(|whole| whole.starts_with(word)))
+                        || ["true", "false", "null"].iter().any(|whole| whole.starts_with(word)))
                 {
                     return None;
                 }
@@ -503,14 +481,8 @@ fn starts_value(rest: &str) -> bool {
 /// `.5`, `5.`, `+5`; and where the text is cut off, `2e`.
 fn mended_number(word: &str, cut: bool) -> Option<String> {
     let unsigned = word.strip_prefix('+').unwrap_or(word);
-    let (sign, digits) = unsigned
-        .strip_prefix('-')
-        .map_or(("", unsigned), |digits| ("-", digits));
-    let digits = if cut {
-        digits.trim_end_matches(['e', 'E', '+', '-'])
-    } else {
-        digits
-    };
+    let (sign, digits) = unsigned.strip_prefix('-').map_or(("", unsigned), |digits| ("-", digits));
+    let digits = if cut { digits.trim_end_matches(['e', 'E', '+', '-']) } else { digits };
     let digits = digits.strip_suffix('.').unwrap_or(digits);
     let lead = if digits.starts_with('.') { "0" } else { "" };
     let number = format!("{sign}{lead}{digits}");
@@ -564,10 +536,8 @@ fn decode(raw: &str) -> String {
 
 /// The character of `XXXX`, or of `XXXX\uXXXX` for a pair, and its length.
 fn code(text: &str) -> Option<(char, usize)> {
-    let read = |at: usize| {
-        text.get(at..at + 4)
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-    };
+    let read =
+        |at: usize| text.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     let first = read(0)?;
     if let Some(character) = char::from_u32(first) {
         return Some((character, 4));

@@ -41,11 +41,7 @@ impl meta::Guest for Plugin {
                 hint: error.hint,
             }],
         };
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 }
 
@@ -89,10 +85,8 @@ impl search::Guest for Plugin {
         let hits = found
             .into_iter()
             .map(|found| {
-                let prefix = roots
-                    .iter()
-                    .find(|root| root.id == found.root)
-                    .map_or("", |root| &root.prefix);
+                let prefix =
+                    roots.iter().find(|root| root.id == found.root).map_or("", |root| &root.prefix);
                 let location = Location {
                     start_line: found.start_line,
                     end_line: found.end_line,
@@ -106,11 +100,7 @@ impl search::Guest for Plugin {
                     extra: Vec::new(),
                 };
                 Hit {
-                    passage: Passage {
-                        source,
-                        text: found.text,
-                        score: found.score,
-                    },
+                    passage: Passage { source, text: found.text, score: found.score },
                     complete: true,
                 }
             })
@@ -151,11 +141,7 @@ impl Host {
     fn error(&self, message: String) -> Error {
         match self.last.take() {
             Some(error) if error.message == message => error,
-            _ => Error {
-                kind: ErrorKind::Unavailable,
-                message,
-                hint: None,
-            },
+            _ => Error { kind: ErrorKind::Unavailable, message, hint: None },
         }
     }
 }
@@ -164,10 +150,7 @@ impl source::Documents for Host {
     fn roots(&self) -> Vec<source::Root> {
         documents::roots()
             .into_iter()
-            .map(|root| source::Root {
-                id: root.id,
-                prefix: root.prefix,
-            })
+            .map(|root| source::Root { id: root.id, prefix: root.prefix })
             .collect()
     }
 

@@ -29,9 +29,7 @@ pub fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
 
 fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units)
-        .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect()
+    char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// Few control characters, and not mainly bytes beyond ASCII.
@@ -50,11 +48,7 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     let mut right = 0_usize;
     let mut wrong = 0_usize;
     for chunk in bytes.utf8_chunks() {
-        right += chunk
-            .valid()
-            .chars()
-            .filter(|character| !character.is_ascii())
-            .count();
+        right += chunk.valid().chars().filter(|character| !character.is_ascii()).count();
         wrong += chunk.invalid().len();
     }
     if wrong > right {
@@ -74,10 +68,7 @@ mod tests {
         assert_eq!(decode(b"\xff\xfea\0b\0").unwrap(), "ab");
         assert_eq!(decode(b"\xfe\xff\0a\0b").unwrap(), "ab");
         assert_eq!(decode(b"caf\xe9 au lait").unwrap(), "café au lait");
-        assert_eq!(
-            decode("naïve é ü \u{fffd}".as_bytes()).unwrap(),
-            "naïve é ü \u{fffd}"
-        );
+        assert_eq!(decode("naïve é ü \u{fffd}".as_bytes()).unwrap(), "naïve é ü \u{fffd}");
         assert_eq!(
             decode(b"a na\xc3\xafve caf\xc3\xa9 and more \xff").unwrap(),
             "a naïve café and more \u{fffd}"
@@ -87,10 +78,7 @@ mod tests {
     #[test]
     fn binary_files_are_none() {
         assert_eq!(decode(b"PK\x03\x04\0\0"), None);
-        assert_eq!(
-            decode(&[0x89, 0xff, 0xd8, 0x90, 0x91, 0x80, 0x01, 0x02]),
-            None
-        );
+        assert_eq!(decode(&[0x89, 0xff, 0xd8, 0x90, 0x91, 0x80, 0x01, 0x02]), None);
         let mut late = vec![b'a'; LOOKED_AT];
         late.push(0);
         assert!(decode(&late).is_some());

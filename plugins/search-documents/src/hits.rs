@@ -28,9 +28,7 @@ pub fn arrange(found: Vec<Found>, results: usize) -> Vec<Found> {
         if !texts.insert(plain.join(" ")) {
             continue;
         }
-        let before = passages
-            .entry((passage.root, passage.path.clone()))
-            .or_default();
+        let before = passages.entry((passage.root, passage.path.clone())).or_default();
         *before += 1;
         passage.score /= f64::from(*before);
         kept.push(passage);

@@ -25,10 +25,7 @@ pub struct Rules {
 
 impl Rules {
     pub fn new(base: &str) -> Self {
-        Self {
-            base: base.to_owned(),
-            rules: Vec::new(),
-        }
+        Self { base: base.to_owned(), rules: Vec::new() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -37,8 +34,7 @@ impl Rules {
 
     /// Adds the lines of an ignore file, which are stronger than those before.
     pub fn add(&mut self, text: &str) {
-        self.rules
-            .extend(text.trim_start_matches('\u{feff}').lines().filter_map(rule));
+        self.rules.extend(text.trim_start_matches('\u{feff}').lines().filter_map(rule));
     }
 
     /// Whether these rules ignore a path, un-ignore it, or say nothing.
@@ -57,11 +53,7 @@ impl Rules {
 /// walk does not enter those that are.
 pub fn is_ignored(stack: &[Rules], path: &str, is_directory: bool) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    stack
-        .iter()
-        .rev()
-        .find_map(|rules| rules.says(path, name, is_directory))
-        .unwrap_or(false)
+    stack.iter().rev().find_map(|rules| rules.says(path, name, is_directory)).unwrap_or(false)
 }
 
 fn rule(line: &str) -> Option<Rule> {
@@ -90,12 +82,7 @@ fn rule(line: &str) -> Option<Rule> {
         pattern = rest;
         anchored_pattern = false;
     }
-    Some(Rule {
-        glob: Glob::new(pattern),
-        negated,
-        directories_only,
-        anchored: anchored_pattern,
-    })
+    Some(Rule { glob: Glob::new(pattern), negated, directories_only, anchored: anchored_pattern })
 }
 
 /// Without the spaces at the end, unless the last is escaped.

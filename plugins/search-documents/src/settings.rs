@@ -122,16 +122,9 @@ impl Settings {
     }
 
     pub fn filter(&self) -> Filter {
-        let compile = |patterns: &[String]| {
-            patterns
-                .iter()
-                .map(|pattern| Pattern::new(pattern))
-                .collect()
-        };
-        Filter {
-            include: compile(&self.include),
-            exclude: compile(&self.exclude),
-        }
+        let compile =
+            |patterns: &[String]| patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
+        Filter { include: compile(&self.include), exclude: compile(&self.exclude) }
     }
 }
 
@@ -152,18 +145,11 @@ struct Pattern {
 impl Pattern {
     fn new(pattern: &str) -> Self {
         let pattern = pattern.trim_end_matches('/');
-        Self {
-            glob: Glob::new(pattern.trim_start_matches('/')),
-            by_name: !pattern.contains('/'),
-        }
+        Self { glob: Glob::new(pattern.trim_start_matches('/')), by_name: !pattern.contains('/') }
     }
 
     fn matches(&self, path: &str) -> bool {
-        self.glob.matches(if self.by_name {
-            path.rsplit('/').next().unwrap_or(path)
-        } else {
-            path
-        })
+        self.glob.matches(if self.by_name { path.rsplit('/').next().unwrap_or(path) } else { path })
     }
 }
 
@@ -191,11 +177,7 @@ mod tests {
             .collect();
         let read: Settings = serde_json::from_value(defaults.into()).unwrap();
         assert_eq!(read, Settings::default());
-        assert!(
-            properties
-                .values()
-                .all(|property| property["description"].is_string())
-        );
+        assert!(properties.values().all(|property| property["description"].is_string()));
     }
 
     #[test]
@@ -206,15 +188,8 @@ mod tests {
             extensions: vec!["*.csv".into(), ".csv".into()],
             ..Settings::default()
         };
-        let paths: Vec<_> = settings
-            .problems()
-            .into_iter()
-            .map(|problem| problem.path)
-            .collect();
-        assert_eq!(
-            paths,
-            ["/include/1", "/exclude/0", "/exclude/1", "/extensions/0"]
-        );
+        let paths: Vec<_> = settings.problems().into_iter().map(|problem| problem.path).collect();
+        assert_eq!(paths, ["/include/1", "/exclude/0", "/exclude/1", "/extensions/0"]);
     }
 
     #[test]

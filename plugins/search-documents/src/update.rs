@@ -69,15 +69,7 @@ pub fn update(documents: &impl Documents, settings: &Settings) -> Result<Update,
         walk.directory(&mut Vec::new(), "", 0)?;
         let Walk { kept, changed, .. } = walk;
         update.items += kept.len() as u64;
-        read(
-            documents,
-            settings,
-            &root,
-            &kept,
-            &changed,
-            &mut skipped,
-            &mut update,
-        )?;
+        read(documents, settings, &root, &kept, &changed, &mut skipped, &mut update)?;
         update.removed += u64::from(documents.retain(root.id, &kept)?);
     }
     update.notes = skipped.notes(settings);
@@ -113,11 +105,7 @@ impl<D: Documents> Walk<'_, D> {
                 return Ok(());
             }
         };
-        let base = if path.is_empty() {
-            String::new()
-        } else {
-            format!("{path}/")
-        };
+        let base = if path.is_empty() { String::new() } else { format!("{path}/") };
         let mut rules = Rules::new(&base);
         if self.settings.gitignore {
             let has = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -129,8 +117,7 @@ impl<D: Documents> Walk<'_, D> {
             for (sign, file) in files {
                 if has(sign)
                     && let Ok(bytes) =
-                        self.documents
-                            .read(self.root.id, &format!("{base}{file}"), IGNORE_BYTES)
+                        self.documents.read(self.root.id, &format!("{base}{file}"), IGNORE_BYTES)
                 {
                     rules.add(&String::from_utf8_lossy(&bytes));
                 }
@@ -166,9 +153,7 @@ impl<D: Documents> Walk<'_, D> {
                 continue;
             }
             if entry.size > self.settings.max_file_kb * 1024 {
-                self.skipped
-                    .large
-                    .add(|| format!("{}{full}", self.root.prefix));
+                self.skipped.large.add(|| format!("{}{full}", self.root.prefix));
                 continue;
             }
             if !entry.indexed {
@@ -242,9 +227,7 @@ impl Skipped {
             match sample.count {
                 0 => {}
                 1 => notes.push(format!("passed over {one}: {first}")),
-                count => notes.push(format!(
-                    "passed over {count} {many}, the first being {first}"
-                )),
+                count => notes.push(format!("passed over {count} {many}, the first being {first}")),
             }
         };
         let size = settings.max_file_kb;
@@ -258,11 +241,7 @@ impl Skipped {
             &format!("a file of more than {size} kB"),
             &format!("files of more than {size} kB"),
         );
-        note(
-            &self.binary,
-            "a file that is not text",
-            "files that are not text",
-        );
+        note(&self.binary, "a file that is not text", "files that are not text");
         notes
     }
 }

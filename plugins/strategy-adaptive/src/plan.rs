@@ -9,11 +9,7 @@ use crate::words::{asks_nothing, key_words, parts};
 
 /// The tool that was called, where the host tells it.
 pub fn tool(question: &Question) -> Option<&str> {
-    question
-        .extra
-        .iter()
-        .find(|(name, _)| name == "tool")
-        .map(|(_, value)| value.as_str())
+    question.extra.iter().find(|(name, _)| name == "tool").map(|(_, value)| value.as_str())
 }
 
 /// Context of more bytes than this says that the work is larger than one fact.
@@ -67,10 +63,7 @@ pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
         // What the asker says goes, up to the owner's limit: more rounds than the
         // level would have are leave to go on, not an order to.
         rounds = most;
-        reasons.push(format!(
-            "at most {} asked for",
-            rounds_in_words(most.max(1))
-        ));
+        reasons.push(format!("at most {} asked for", rounds_in_words(most.max(1))));
     }
     let rounds = rounds.clamp(1, settings.max_rounds.max(1));
     if reasons.is_empty() {
@@ -81,11 +74,7 @@ pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
         rounds,
         results: amount.results.max(1),
         pages: amount.pages,
-        depth: if level == Level::Deep {
-            SearchDepth::Advanced
-        } else {
-            SearchDepth::Basic
-        },
+        depth: if level == Level::Deep { SearchDepth::Advanced } else { SearchDepth::Basic },
         reason: reasons.join("; "),
         extra: Vec::new(),
     }
@@ -102,11 +91,7 @@ fn deeper(a: Level, b: Level) -> Level {
 }
 
 fn rounds_in_words(rounds: u32) -> String {
-    if rounds == 1 {
-        "1 round".to_owned()
-    } else {
-        format!("{rounds} rounds")
-    }
+    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
 }
 
 /// How much the question seems to deserve, and why.
@@ -130,11 +115,7 @@ fn points(settings: &Settings, question: &Question) -> (i64, Vec<String>) {
     {
         add(1, "it serves a larger goal");
     }
-    if question
-        .context
-        .as_deref()
-        .is_some_and(|context| context.len() > LONG_CONTEXT)
-    {
+    if question.context.as_deref().is_some_and(|context| context.len() > LONG_CONTEXT) {
         add(1, "it comes with much context");
     }
     match question.scope {
@@ -190,26 +171,10 @@ mod tests {
             (parts, Level::Shallow, 1),
             (with(|q| q.scope = Some(Scope::Tiny)), Level::Shallow, 1),
             (with(|q| q.scope = Some(Scope::Large)), Level::Medium, 3),
-            (
-                with(|q| q.task_type = Some(TaskType::Reference)),
-                Level::Shallow,
-                1,
-            ),
-            (
-                with(|q| q.task_type = Some(TaskType::Debug)),
-                Level::Medium,
-                3,
-            ),
-            (
-                with(|q| q.task_type = Some(TaskType::Architecture)),
-                Level::Medium,
-                3,
-            ),
-            (
-                with(|q| q.task_type = Some(TaskType::Research)),
-                Level::Medium,
-                3,
-            ),
+            (with(|q| q.task_type = Some(TaskType::Reference)), Level::Shallow, 1),
+            (with(|q| q.task_type = Some(TaskType::Debug)), Level::Medium, 3),
+            (with(|q| q.task_type = Some(TaskType::Architecture)), Level::Medium, 3),
+            (with(|q| q.task_type = Some(TaskType::Research)), Level::Medium, 3),
             (
                 with(|q| {
                     q.task_type = Some(TaskType::Research);
@@ -224,12 +189,7 @@ mod tests {
         ];
         for (question, level, rounds) in cases {
             let plan = plan(&question);
-            assert_eq!(
-                (plan.level, plan.rounds),
-                (level, rounds),
-                "{question:?}: {}",
-                plan.reason
-            );
+            assert_eq!((plan.level, plan.rounds), (level, rounds), "{question:?}: {}", plan.reason);
             assert!(!plan.reason.is_empty());
         }
     }

@@ -182,11 +182,7 @@ impl Settings {
     }
 
     pub fn deep(&self) -> Amount {
-        Amount {
-            rounds: self.deep_rounds,
-            results: self.deep_results,
-            pages: self.deep_pages,
-        }
+        Amount { rounds: self.deep_rounds, results: self.deep_results, pages: self.deep_pages }
     }
 }
 
@@ -214,51 +210,15 @@ pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
         }
     };
     let (shallow, medium, deep) = (parsed.shallow(), parsed.medium(), parsed.deep());
-    rising(
-        "rounds",
-        ("shallow_rounds", shallow.rounds),
-        ("medium_rounds", medium.rounds),
-    );
-    rising(
-        "rounds",
-        ("medium_rounds", medium.rounds),
-        ("deep_rounds", deep.rounds),
-    );
-    rising(
-        "results",
-        ("shallow_results", shallow.results),
-        ("medium_results", medium.results),
-    );
-    rising(
-        "results",
-        ("medium_results", medium.results),
-        ("deep_results", deep.results),
-    );
-    rising(
-        "pages",
-        ("shallow_pages", shallow.pages),
-        ("medium_pages", medium.pages),
-    );
-    rising(
-        "pages",
-        ("medium_pages", medium.pages),
-        ("deep_pages", deep.pages),
-    );
-    rising(
-        "points",
-        ("medium_score", parsed.medium_score),
-        ("deep_score", parsed.deep_score),
-    );
-    rising(
-        "rounds",
-        ("deep_rounds", deep.rounds),
-        ("max_rounds", parsed.max_rounds),
-    );
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems)
-    }
+    rising("rounds", ("shallow_rounds", shallow.rounds), ("medium_rounds", medium.rounds));
+    rising("rounds", ("medium_rounds", medium.rounds), ("deep_rounds", deep.rounds));
+    rising("results", ("shallow_results", shallow.results), ("medium_results", medium.results));
+    rising("results", ("medium_results", medium.results), ("deep_results", deep.results));
+    rising("pages", ("shallow_pages", shallow.pages), ("medium_pages", medium.pages));
+    rising("pages", ("medium_pages", medium.pages), ("deep_pages", deep.pages));
+    rising("points", ("medium_score", parsed.medium_score), ("deep_score", parsed.deep_score));
+    rising("rounds", ("deep_rounds", deep.rounds), ("max_rounds", parsed.max_rounds));
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 #[cfg(test)]
@@ -270,10 +230,7 @@ mod tests {
         let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
         let mut defaults = serde_json::Map::new();
         for (name, property) in schema["properties"].as_object().unwrap() {
-            assert!(
-                property["description"].is_string(),
-                "{name} has no description"
-            );
+            assert!(property["description"].is_string(), "{name} has no description");
             defaults.insert(name.clone(), property["default"].clone());
         }
         let from_schema: Settings =
@@ -288,10 +245,6 @@ mod tests {
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].path, "/deep_results");
         assert!(problems[0].message.contains("medium_results with 12"));
-        assert!(
-            validate(r#"{"min_gian": 1}"#).unwrap_err()[0]
-                .message
-                .contains("min_gian")
-        );
+        assert!(validate(r#"{"min_gian": 1}"#).unwrap_err()[0].message.contains("min_gian"));
     }
 }

@@ -17,16 +17,9 @@ const KEY_WORDS: usize = 10;
 
 /// Decides the next step.
 pub fn next_step(settings: &Settings, situation: &Situation) -> Decision {
-    let run = Run {
-        settings,
-        situation,
-    };
+    let run = Run { settings, situation };
     let (step, reason) = run.decide();
-    Decision {
-        step,
-        reason,
-        memo: situation.memo.clone(),
-    }
+    Decision { step, reason, memo: situation.memo.clone() }
 }
 
 struct Run<'a> {
@@ -69,10 +62,7 @@ impl Run<'_> {
     }
 
     fn findings(&self) -> u64 {
-        self.rounds()
-            .iter()
-            .map(|round| u64::from(round.new_findings))
-            .sum()
+        self.rounds().iter().map(|round| u64::from(round.new_findings)).sum()
     }
 
     fn has_answer(&self) -> bool {
@@ -100,14 +90,9 @@ impl Run<'_> {
 
     /// Ends with what there is.
     fn give_up(&self, why: &str) -> Choice {
-        let note = self
-            .last_error()
-            .map(|error| format!("the last round failed: {}", error.message));
-        let reason = if self.has_answer() {
-            StopReason::Limit
-        } else {
-            StopReason::NothingFound
-        };
+        let note =
+            self.last_error().map(|error| format!("the last round failed: {}", error.message));
+        let reason = if self.has_answer() { StopReason::Limit } else { StopReason::NothingFound };
         finish(reason, why.to_owned(), note)
     }
 
@@ -124,11 +109,7 @@ impl Run<'_> {
 
     /// Rounds at the end that failed, in a row.
     fn failures(&self) -> usize {
-        self.rounds()
-            .iter()
-            .rev()
-            .take_while(|round| round.error.is_some())
-            .count()
+        self.rounds().iter().rev().take_while(|round| round.error.is_some()).count()
     }
 
     fn ask(&self) -> Choice {
@@ -149,10 +130,7 @@ impl Run<'_> {
             let (step, why) = self.at_limit();
             return match (step, note) {
                 (
-                    Step::Finish(FinishStep {
-                        reason: StopReason::Limit,
-                        note: None,
-                    }),
+                    Step::Finish(FinishStep { reason: StopReason::Limit, note: None }),
                     Some(note),
                 ) => finish(StopReason::Limit, why, Some(note)),
                 (step, _) => (step, why),
@@ -162,26 +140,15 @@ impl Run<'_> {
             return self.give_up("no round has succeeded");
         }
         let (prompt, why) = if last.is_some() {
-            (
-                "verify",
-                format!("round {}: check the answer so far", rounds.len() + 1),
-            )
+            ("verify", format!("round {}: check the answer so far", rounds.len() + 1))
         } else if tool(&self.situation.question) == Some("search")
             || self.situation.plan.rounds == 1
         {
             ("search", "one search answers this".to_owned())
         } else {
-            (
-                "deep-search",
-                "a first answer from several perspectives, not yet verified".to_owned(),
-            )
+            ("deep-search", "a first answer from several perspectives, not yet verified".to_owned())
         };
-        (
-            Step::Ask(AskStep {
-                prompt: prompt.to_owned(),
-            }),
-            why,
-        )
+        (Step::Ask(AskStep { prompt: prompt.to_owned() }), why)
     }
 
     fn at_limit(&self) -> Choice {
@@ -191,19 +158,13 @@ impl Run<'_> {
         } else {
             format!("all {planned} planned rounds are done")
         };
-        if self.has_answer() {
-            finish(StopReason::Limit, why, None)
-        } else {
-            self.give_up(&why)
-        }
+        if self.has_answer() { finish(StopReason::Limit, why, None) } else { self.give_up(&why) }
     }
 
     fn gather(&self) -> Choice {
         if self.rounds().is_empty() {
-            return self.gather_with(
-                self.first_queries(),
-                "search for the question itself".to_owned(),
-            );
+            return self
+                .gather_with(self.first_queries(), "search for the question itself".to_owned());
         }
         let mut queries = self.follow_ups();
         let last = self.carried_out().next_back();
@@ -226,11 +187,7 @@ impl Run<'_> {
         }
         if queries.is_empty() {
             return if self.has_answer() {
-                finish(
-                    StopReason::Repetition,
-                    "there is no new query left to ask".to_owned(),
-                    None,
-                )
+                finish(StopReason::Repetition, "there is no new query left to ask".to_owned(), None)
             } else {
                 self.give_up("nothing was found, and there is no other query to try")
             };
@@ -244,12 +201,8 @@ impl Run<'_> {
 
     fn gather_with(&self, queries: Vec<String>, why: String) -> Choice {
         let plan = &self.situation.plan;
-        let step = GatherStep {
-            queries,
-            results: plan.results,
-            pages: plan.pages,
-            depth: plan.depth,
-        };
+        let step =
+            GatherStep { queries, results: plan.results, pages: plan.pages, depth: plan.depth };
         (Step::Gather(step), why)
     }
 
@@ -270,11 +223,7 @@ impl Run<'_> {
                 "relevance {:.2}, coverage {:.2} and {} are enough",
                 quality.relevance,
                 quality.coverage,
-                if sources == 1 {
-                    "1 source".to_owned()
-                } else {
-                    format!("{sources} sources")
-                },
+                if sources == 1 { "1 source".to_owned() } else { format!("{sources} sources") },
             );
             let note = (!supported).then(|| {
                 if sources == 1 {
@@ -322,13 +271,7 @@ impl Run<'_> {
     }
 
     fn first_queries(&self) -> Vec<String> {
-        let text = self
-            .situation
-            .question
-            .text
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let text = self.situation.question.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let mut queries = vec![shorten(&text)];
         let words = key_words(&text);
         if words.len() > self.settings.long_question_words as usize || text.len() > LONGEST_QUERY {
@@ -355,16 +298,8 @@ impl Run<'_> {
         if !queries.is_empty() || self.error_free() {
             return queries;
         }
-        let failed = self
-            .rounds()
-            .last()
-            .map(|round| round.queries.clone())
-            .unwrap_or_default();
-        if failed.is_empty() {
-            self.first_of_question()
-        } else {
-            failed
-        }
+        let failed = self.rounds().last().map(|round| round.queries.clone()).unwrap_or_default();
+        if failed.is_empty() { self.first_of_question() } else { failed }
     }
 
     fn first_of_question(&self) -> Vec<String> {
@@ -407,9 +342,6 @@ fn shorten(text: &str) -> String {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let cut = text[..end]
-        .rfind(char::is_whitespace)
-        .filter(|at| *at > 0)
-        .unwrap_or(end);
+    let cut = text[..end].rfind(char::is_whitespace).filter(|at| *at > 0).unwrap_or(end);
     text[..cut].trim_end().to_owned()
 }

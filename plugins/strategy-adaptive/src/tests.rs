@@ -56,13 +56,7 @@ const NOTHING: Brings = Brings {
 
 fn situation(question: Question, settings: &Settings) -> Situation {
     let plan = make_plan(settings, &question);
-    Situation {
-        question,
-        plan,
-        rounds: Vec::new(),
-        memo: String::new(),
-        spent: usage(None),
-    }
+    Situation { question, plan, rounds: Vec::new(), memo: String::new(), spent: usage(None) }
 }
 
 fn carry_out(situation: &mut Situation, step: &Step, brings: &Brings) {
@@ -88,10 +82,7 @@ fn carry_out(situation: &mut Situation, step: &Step, brings: &Brings) {
             extra: Vec::new(),
         })
         .collect();
-    let new = sources
-        .iter()
-        .filter(|source| !known.contains(&source.url))
-        .count() as u32;
+    let new = sources.iter().filter(|source| !known.contains(&source.url)).count() as u32;
     let quality = brings.quality;
     situation.rounds.push(Round {
         number: situation.rounds.len() as u32 + 1,
@@ -102,16 +93,8 @@ fn carry_out(situation: &mut Situation, step: &Step, brings: &Brings) {
         new_findings: brings.findings,
         answer: (name == "ask" && brings.error.is_none()).then(|| "an answer".into()),
         verified: brings.verified,
-        quality: Quality {
-            relevance: quality,
-            coverage: quality,
-            confidence: quality,
-        },
-        follow_ups: brings
-            .follow_ups
-            .iter()
-            .map(|query| (*query).to_owned())
-            .collect(),
+        quality: Quality { relevance: quality, coverage: quality, confidence: quality },
+        follow_ups: brings.follow_ups.iter().map(|query| (*query).to_owned()).collect(),
         usage: usage(Some(brings.cost)),
         error: brings.error.clone().map(|kind| Error {
             kind,
@@ -143,40 +126,23 @@ fn run(
             other => panic!("{other:?}"),
         }
         let last = brings.last().unwrap_or(&NOTHING);
-        carry_out(
-            &mut situation,
-            &decision.step,
-            brings.get(number).unwrap_or(last),
-        );
+        carry_out(&mut situation, &decision.step, brings.get(number).unwrap_or(last));
     }
     panic!("no end");
 }
 
 #[test]
 fn a_good_first_round_is_enough() {
-    let good = Brings {
-        sources: &["a", "b"],
-        findings: 3,
-        quality: 0.9,
-        ..NOTHING
-    };
-    let (asked, reason, note) = run(
-        &Settings::default(),
-        question("what is a gate?", "deep_search"),
-        &[good],
-    );
+    let good = Brings { sources: &["a", "b"], findings: 3, quality: 0.9, ..NOTHING };
+    let (asked, reason, note) =
+        run(&Settings::default(), question("what is a gate?", "deep_search"), &[good]);
     assert_eq!(asked, [["what is a gate?"]]);
     assert_eq!((reason, note), (StopReason::GoodEnough, None));
 }
 
 #[test]
 fn one_source_is_enough_only_when_nothing_is_left_to_ask() {
-    let one = Brings {
-        sources: &["a"],
-        findings: 3,
-        quality: 0.9,
-        ..NOTHING
-    };
+    let one = Brings { sources: &["a"], findings: 3, quality: 0.9, ..NOTHING };
     let (_, reason, note) = run(
         &Settings::default(),
         question("what is a gate?", "deep_search"),
@@ -184,15 +150,9 @@ fn one_source_is_enough_only_when_nothing_is_left_to_ask() {
     );
     assert_eq!(reason, StopReason::GoodEnough);
     assert!(note.unwrap().contains("one source"));
-    let open = Brings {
-        follow_ups: &["gate grants"],
-        ..one
-    };
-    let (asked, _, _) = run(
-        &Settings::default(),
-        question("what is a gate?", "deep_search"),
-        &[open],
-    );
+    let open = Brings { follow_ups: &["gate grants"], ..one };
+    let (asked, _, _) =
+        run(&Settings::default(), question("what is a gate?", "deep_search"), &[open]);
     assert_eq!(asked.len(), 2);
 }
 
@@ -212,17 +172,10 @@ fn follow_ups_are_asked_once_and_gain_decides() {
         follow_ups: &["gate secrets"],
         ..NOTHING
     };
-    let (asked, reason, _) = run(
-        &Settings::default(),
-        question("what is a gate?", "deep_search"),
-        &[first, second],
-    );
+    let (asked, reason, _) =
+        run(&Settings::default(), question("what is a gate?", "deep_search"), &[first, second]);
     assert_eq!(asked, [vec!["what is a gate?"], vec!["gate grants"]]);
-    assert_eq!(
-        reason,
-        StopReason::DiminishingReturns,
-        "after the second round"
-    );
+    assert_eq!(reason, StopReason::DiminishingReturns, "after the second round");
 }
 
 #[test]
@@ -234,69 +187,37 @@ fn a_round_that_repeats_ends_the_run() {
         follow_ups: &["one", "two"],
         ..NOTHING
     };
-    let again = Brings {
-        sources: &["a"],
-        findings: 0,
-        quality: 0.3,
-        follow_ups: &["three"],
-        ..NOTHING
-    };
+    let again =
+        Brings { sources: &["a"], findings: 0, quality: 0.3, follow_ups: &["three"], ..NOTHING };
     let (_, reason, _) = run(
         &Settings::default(),
         question("what is a gate?", "deep_search"),
         &[first.clone(), again],
     );
     assert_eq!(reason, StopReason::Repetition);
-    let silent = Brings {
-        follow_ups: &[],
-        ..first
-    };
-    let (asked, reason, _) = run(
-        &Settings::default(),
-        question("gate", "deep_search"),
-        &[silent],
-    );
+    let silent = Brings { follow_ups: &[], ..first };
+    let (asked, reason, _) = run(&Settings::default(), question("gate", "deep_search"), &[silent]);
     assert_eq!((asked.len(), reason), (1, StopReason::Repetition));
 }
 
 #[test]
 fn nothing_found_is_said() {
-    let empty = Brings {
-        follow_ups: &["gate host"],
-        ..NOTHING
-    };
-    let (asked, reason, _) = run(
-        &Settings::default(),
-        question("what is a gate?", "deep_search"),
-        &[empty],
-    );
+    let empty = Brings { follow_ups: &["gate host"], ..NOTHING };
+    let (asked, reason, _) =
+        run(&Settings::default(), question("what is a gate?", "deep_search"), &[empty]);
     assert_eq!((asked.len(), reason), (2, StopReason::NothingFound));
-    let (asked, reason, _) = run(
-        &Settings::default(),
-        question("what is a gate?", "deep_search"),
-        &[NOTHING],
-    );
+    let (asked, reason, _) =
+        run(&Settings::default(), question("what is a gate?", "deep_search"), &[NOTHING]);
     assert_eq!((asked.len(), reason), (1, StopReason::NothingFound));
-    let (asked, reason, _) = run(
-        &Settings::default(),
-        question("what is a gate?", "search"),
-        &[NOTHING],
-    );
+    let (asked, reason, _) =
+        run(&Settings::default(), question("what is a gate?", "search"), &[NOTHING]);
     assert_eq!((asked.len(), reason), (1, StopReason::NothingFound));
 }
 
 #[test]
 fn a_failed_round_does_not_end_the_run() {
-    let failed = Brings {
-        error: Some(ErrorKind::Unavailable),
-        ..NOTHING
-    };
-    let good = Brings {
-        sources: &["a", "b"],
-        findings: 3,
-        quality: 0.9,
-        ..NOTHING
-    };
+    let failed = Brings { error: Some(ErrorKind::Unavailable), ..NOTHING };
+    let good = Brings { sources: &["a", "b"], findings: 3, quality: 0.9, ..NOTHING };
     let (asked, reason, _) = run(
         &Settings::default(),
         question("what is a gate?", "deep_search"),
@@ -310,10 +231,7 @@ fn a_failed_round_does_not_end_the_run() {
         follow_ups: &["x", "y", "z", "v"],
         ..NOTHING
     };
-    let one_query = Settings {
-        max_queries: 1,
-        ..Settings::default()
-    };
+    let one_query = Settings { max_queries: 1, ..Settings::default() };
     let (asked, reason, note) = run(
         &one_query,
         question("what is a gate?", "deep_search"),
@@ -321,15 +239,9 @@ fn a_failed_round_does_not_end_the_run() {
     );
     assert_eq!((asked.len(), reason), (3, StopReason::Limit));
     assert!(note.is_none());
-    let wrong_key = Brings {
-        error: Some(ErrorKind::Auth),
-        ..NOTHING
-    };
-    let (asked, reason, note) = run(
-        &Settings::default(),
-        question("what is a gate?", "deep_search"),
-        &[wrong_key],
-    );
+    let wrong_key = Brings { error: Some(ErrorKind::Auth), ..NOTHING };
+    let (asked, reason, note) =
+        run(&Settings::default(), question("what is a gate?", "deep_search"), &[wrong_key]);
     assert_eq!((asked.len(), reason), (1, StopReason::NothingFound));
     assert!(note.unwrap().contains("it broke"));
 }
@@ -371,44 +283,23 @@ fn a_courtesy_is_not_researched() {
 
 #[test]
 fn asking_verifies_until_verified_or_the_limit() {
-    let ask = Settings {
-        mode: Mode::Ask,
-        ..Settings::default()
-    };
-    let open = Brings {
-        verified: Some(false),
-        ..NOTHING
-    };
-    let sure = Brings {
-        verified: Some(true),
-        ..NOTHING
-    };
-    let (asked, reason, _) = run(
-        &ask,
-        question("what is a gate?", "deep_search"),
-        &[open.clone(), sure.clone()],
-    );
+    let ask = Settings { mode: Mode::Ask, ..Settings::default() };
+    let open = Brings { verified: Some(false), ..NOTHING };
+    let sure = Brings { verified: Some(true), ..NOTHING };
+    let (asked, reason, _) =
+        run(&ask, question("what is a gate?", "deep_search"), &[open.clone(), sure.clone()]);
     assert_eq!(asked, [["deep-search"], ["verify"]]);
     assert_eq!(reason, StopReason::Verified);
     let (asked, reason, note) = run(&ask, question("what is a gate?", "deep_search"), &[open]);
     assert_eq!((asked.len(), reason), (3, StopReason::Limit));
     assert!(note.unwrap().contains("not completed"));
     let (asked, reason, note) = run(&ask, question("what is a gate?", "search"), &[sure]);
-    assert_eq!(
-        (asked, reason, note),
-        (vec![vec!["search".to_owned()]], StopReason::Limit, None)
-    );
-    let failed = Brings {
-        error: Some(ErrorKind::Unavailable),
-        ..NOTHING
-    };
+    assert_eq!((asked, reason, note), (vec![vec!["search".to_owned()]], StopReason::Limit, None));
+    let failed = Brings { error: Some(ErrorKind::Unavailable), ..NOTHING };
     let (asked, reason, _) = run(&ask, question("what is a gate?", "deep_search"), &[failed]);
     assert_eq!(
         (asked, reason),
-        (
-            vec![vec!["deep-search".to_owned()]; 2],
-            StopReason::NothingFound
-        )
+        (vec![vec!["deep-search".to_owned()]; 2], StopReason::NothingFound)
     );
 }
 
@@ -445,12 +336,7 @@ impl Seeded {
         Question {
             text: text.join(" "),
             goal: self.pick(&[None, Some("a larger goal".to_owned()), Some(String::new())]),
-            scope: self.pick(&[
-                None,
-                Some(Scope::Tiny),
-                Some(Scope::Normal),
-                Some(Scope::Large),
-            ]),
+            scope: self.pick(&[None, Some(Scope::Tiny), Some(Scope::Normal), Some(Scope::Large)]),
             task_type: self.pick(&[
                 None,
                 Some(TaskType::Reference),
@@ -464,8 +350,7 @@ impl Seeded {
             max_cost_usd: self.pick(&[None, Some(0.0), Some(0.05), Some(f64::NAN), Some(-1.0)]),
             extra: vec![(
                 "tool".into(),
-                self.pick(&["search", "deep_search", "research", "other"])
-                    .to_owned(),
+                self.pick(&["search", "deep_search", "research", "other"]).to_owned(),
             )],
         }
     }
@@ -527,12 +412,7 @@ fn every_run_ends_within_its_plan_and_the_same_way_twice() {
                 |queries| !queries.is_empty() && queries.len() <= settings.max_queries as usize
             )
         );
-        assert!(
-            rounds
-                .iter()
-                .flatten()
-                .all(|query| !query.trim().is_empty())
-        );
+        assert!(rounds.iter().flatten().all(|query| !query.trim().is_empty()));
         assert_eq!(rounds, run(&settings, asked, &brings).0);
     }
 }
@@ -547,12 +427,7 @@ fn more_scope_never_means_less_research() {
         for scope in [Scope::Tiny, Scope::Normal, Scope::Large] {
             asked.scope = Some(scope);
             let plan = make_plan(&settings, &asked);
-            let now = (
-                plan.rounds,
-                plan.results,
-                plan.pages,
-                plan.depth == SearchDepth::Advanced,
-            );
+            let now = (plan.rounds, plan.results, plan.pages, plan.depth == SearchDepth::Advanced);
             if let Some(before) = before {
                 assert!(
                     now.0 >= before.0

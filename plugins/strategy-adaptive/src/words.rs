@@ -30,11 +30,7 @@ fn is_word(character: char) -> bool {
 pub fn fingerprint(query: &str) -> String {
     let mut words = key_words(&query.to_lowercase());
     if words.is_empty() {
-        words = query
-            .to_lowercase()
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect();
+        words = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
     }
     for word in &mut words {
         // A plural asks for nothing new.
@@ -49,9 +45,7 @@ pub fn fingerprint(query: &str) -> String {
 
 /// Whether a text asks for anything: not "hi", not "thanks a lot".
 pub fn asks_nothing(text: &str) -> bool {
-    key_words(text)
-        .iter()
-        .all(|word| is_courtesy(&word.to_lowercase()))
+    key_words(text).iter().all(|word| is_courtesy(&word.to_lowercase()))
 }
 
 /// How many parts a question has: questions, and halves joined by "and" or by a
@@ -74,10 +68,7 @@ pub fn parts(text: &str) -> usize {
         " pros and cons",
         "; ",
     ];
-    let joined = joints
-        .iter()
-        .filter(|joint| lower.contains(**joint))
-        .count();
+    let joined = joints.iter().filter(|joint| lower.contains(**joint)).count();
     questions + joined
 }
 
@@ -146,10 +137,7 @@ mod tests {
 
     #[test]
     fn the_same_query_is_known_again() {
-        assert_eq!(
-            fingerprint("What are the Limits of memory?"),
-            fingerprint("memory limit")
-        );
+        assert_eq!(fingerprint("What are the Limits of memory?"), fingerprint("memory limit"));
         assert_ne!(fingerprint("memory limit"), fingerprint("time limit"));
         assert_ne!(fingerprint("who"), fingerprint("why"));
     }

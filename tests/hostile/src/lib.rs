@@ -67,10 +67,7 @@ macro_rules! strategy {
             ) -> Result<$crate::sdk::strategy::Decision, $crate::sdk::types::Error> {
                 use $crate::sdk::strategy::{Decision, FinishStep, Step, StopReason};
                 Ok(Decision {
-                    step: Step::Finish(FinishStep {
-                        reason: StopReason::NotNeeded,
-                        note: None,
-                    }),
+                    step: Step::Finish(FinishStep { reason: StopReason::NotNeeded, note: None }),
                     reason: "there is nothing honest to do".to_owned(),
                     memo: situation.memo,
                 })
@@ -102,12 +99,7 @@ macro_rules! search {
                 _settings: String,
             ) -> Result<$crate::sdk::search::Preparation, $crate::sdk::types::Error> {
                 let notes = vec![$misbehave()];
-                Ok($crate::sdk::search::Preparation {
-                    items: 0,
-                    updated: 0,
-                    removed: 0,
-                    notes,
-                })
+                Ok($crate::sdk::search::Preparation { items: 0, updated: 0, removed: 0, notes })
             }
 
             fn search(

@@ -55,26 +55,13 @@ impl State {
 
 pub fn diagnose(facts: &Facts) -> Diagnosis {
     let mut checks = vec![configuration(facts)];
-    checks.extend(
-        facts
-            .checkup
-            .plugins
-            .iter()
-            .map(|plugin| backend(plugin, facts)),
-    );
+    checks.extend(facts.checkup.plugins.iter().map(|plugin| backend(plugin, facts)));
     checks.extend(documents(&facts.checkup.documents));
     checks.extend(programs(facts));
     checks.extend(keys(facts));
     checks.extend(directories(facts));
-    let broken = checks
-        .iter()
-        .filter(|check| check.state == State::Broken)
-        .count();
-    Diagnosis {
-        version: env!("CARGO_PKG_VERSION"),
-        broken,
-        checks,
-    }
+    let broken = checks.iter().filter(|check| check.state == State::Broken).count();
+    Diagnosis { version: env!("CARGO_PKG_VERSION"), broken, checks }
 }
 
 fn check(
@@ -84,31 +71,15 @@ fn check(
     detail: impl Into<String>,
     advice: Option<String>,
 ) -> Check {
-    Check {
-        area,
-        name: name.into(),
-        state,
-        detail: one_line(&detail.into()),
-        advice,
-    }
+    Check { area, name: name.into(), state, detail: one_line(&detail.into()), advice }
 }
 
 fn configuration(facts: &Facts) -> Check {
     match &facts.checkup.configuration {
-        Ok(files) if files.is_empty() => check(
-            "Configuration",
-            "plugins.toml",
-            State::Ok,
-            "built-in defaults",
-            None,
-        ),
-        Ok(files) => check(
-            "Configuration",
-            "plugins.toml",
-            State::Ok,
-            files.join(", "),
-            None,
-        ),
+        Ok(files) if files.is_empty() => {
+            check("Configuration", "plugins.toml", State::Ok, "built-in defaults", None)
+        }
+        Ok(files) => check("Configuration", "plugins.toml", State::Ok, files.join(", "), None),
         Err(error) => check(
             "Configuration",
             "plugins.toml",
@@ -127,43 +98,30 @@ fn configuration(facts: &Facts) -> Check {
 /// What a message of several lines comes to: the first, and the place.
 fn summary(message: &str) -> String {
     let first = message.lines().next().unwrap_or_default();
-    let place = message
-        .lines()
-        .find_map(|line| line.trim_start().strip_prefix("--> "));
+    let place = message.lines().find_map(|line| line.trim_start().strip_prefix("--> "));
     place.map_or_else(|| first.to_owned(), |place| format!("{first} ({place})"))
 }
 
 /// Whether a plugin would work as it is granted, and who needs it.
 fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
     let in_use = !plugin.used_by.is_empty();
-    let unfit = if in_use && !plugin.is_unready() {
-        State::Broken
-    } else {
-        State::Unready
-    };
+    let unfit = if in_use && !plugin.is_unready() { State::Broken } else { State::Unready };
     let kind = plugin.kind.as_deref().unwrap_or("plugin");
     if let Some(ErrorReport { message, hint, .. }) = &plugin.problem {
         return check("Plugins", &plugin.name, unfit, message, hint.clone());
     }
-    let missing_key = plugin.grants.secrets.iter().find(|secret| {
-        facts
-            .keys
-            .iter()
-            .any(|(name, set)| *name == secret.name && !set)
-    });
+    let missing_key = plugin
+        .grants
+        .secrets
+        .iter()
+        .find(|secret| facts.keys.iter().any(|(name, set)| *name == secret.name && !set));
     if let Some(secret) = missing_key {
         let detail = format!("{kind}; needs {}, which is not set", secret.name);
-        let advice = format!(
-            "export {}=…, or use another plugin in plugins.toml",
-            secret.name
-        );
+        let advice = format!("export {}=…, or use another plugin in plugins.toml", secret.name);
         return check("Plugins", &plugin.name, unfit, detail, Some(advice));
     }
     let missing_program = plugin.grants.commands.iter().find(|command| {
-        facts
-            .programs
-            .iter()
-            .any(|program| program.name == **command && program.path.is_none())
+        facts.programs.iter().any(|program| program.name == **command && program.path.is_none())
     });
     if let Some(command) = missing_program {
         let detail = format!("{kind}; needs the program {command}, which is not in PATH");
@@ -175,13 +133,7 @@ fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
     } else {
         "works, but serves no tool".to_owned()
     };
-    check(
-        "Plugins",
-        &plugin.name,
-        State::Ok,
-        format!("{kind}; {used}"),
-        None,
-    )
+    check("Plugins", &plugin.name, State::Ok, format!("{kind}; {used}"), None)
 }
 
 fn documents(sets: &[DocumentSet]) -> Vec<Check> {
@@ -198,13 +150,9 @@ fn documents(sets: &[DocumentSet]) -> Vec<Check> {
     let of_set = |set: &DocumentSet| {
         let name = set.path.display().to_string();
         match (&set.problem, set.files) {
-            (Some(problem), _) => check(
-                "Documents",
-                name,
-                State::Broken,
-                &problem.message,
-                problem.hint.clone(),
-            ),
+            (Some(problem), _) => {
+                check("Documents", name, State::Broken, &problem.message, problem.hint.clone())
+            }
             (None, Some(0)) => check(
                 "Documents",
                 name,
@@ -242,20 +190,12 @@ fn programs(facts: &Facts) -> Vec<Check> {
             format!("used by {}", users.join(", "))
         };
         match &program.path {
-            Some(path) => check(
-                "Programs",
-                &program.name,
-                State::Ok,
-                path.display().to_string(),
-                None,
-            ),
-            None if users.is_empty() => check(
-                "Programs",
-                &program.name,
-                State::Absent,
-                format!("only for {purpose}"),
-                None,
-            ),
+            Some(path) => {
+                check("Programs", &program.name, State::Ok, path.display().to_string(), None)
+            }
+            None if users.is_empty() => {
+                check("Programs", &program.name, State::Absent, format!("only for {purpose}"), None)
+            }
             None => check("Programs", &program.name, State::Absent, purpose, None),
         }
     };
@@ -269,11 +209,7 @@ fn keys(facts: &Facts) -> Vec<Check> {
             .plugins
             .iter()
             .filter(|plugin| {
-                plugin
-                    .grants
-                    .secrets
-                    .iter()
-                    .any(|secret| secret.name == *name)
+                plugin.grants.secrets.iter().any(|secret| secret.name == *name)
                     || plugin.grants.environment.contains(name)
             })
             .map(|plugin| plugin.name.as_str())
@@ -286,13 +222,7 @@ fn keys(facts: &Facts) -> Vec<Check> {
         if *set {
             check("Keys", name, State::Ok, format!("set; {users}"), None)
         } else {
-            check(
-                "Keys",
-                name,
-                State::Absent,
-                format!("not set; {users}"),
-                None,
-            )
+            check("Keys", name, State::Absent, format!("not set; {users}"), None)
         }
     };
     facts.keys.iter().map(of_key).collect()
@@ -302,13 +232,9 @@ fn directories(facts: &Facts) -> Vec<Check> {
     let of_directory = |directory: &super::facts::Directory| {
         let path = directory.path.display();
         match &directory.state {
-            DirectoryState::Writable => check(
-                "Directories",
-                &directory.purpose,
-                State::Ok,
-                path.to_string(),
-                None,
-            ),
+            DirectoryState::Writable => {
+                check("Directories", &directory.purpose, State::Ok, path.to_string(), None)
+            }
             DirectoryState::Creatable => check(
                 "Directories",
                 &directory.purpose,
@@ -351,11 +277,7 @@ impl Diagnosis {
             let mark = format!("{}{}", look.paint(style, word), " ".repeat(7 - word.len()));
             let first = format!("  {mark}  {:<name_width$}  ", check.name);
             let next = " ".repeat(name_width + 13);
-            let _ = writeln!(
-                text,
-                "{}",
-                pretty::hanging(&check.detail, &first, &next, look)
-            );
+            let _ = writeln!(text, "{}", pretty::hanging(&check.detail, &first, &next, look));
             if let Some(advice) = &check.advice {
                 let advice = pretty::hanging(
                     &one_line(advice),
@@ -370,18 +292,11 @@ impl Diagnosis {
             0 => "All that is configured works.".to_owned(),
             broken => format!(
                 "{} broken.",
-                if broken == 1 {
-                    "1 thing is".to_owned()
-                } else {
-                    format!("{broken} things are")
-                }
+                if broken == 1 { "1 thing is".to_owned() } else { format!("{broken} things are") }
             ),
         };
-        let _ = writeln!(
-            text,
-            "\n{}",
-            look.paint(if self.broken == 0 { FAINT } else { RED }, &end)
-        );
+        let _ =
+            writeln!(text, "\n{}", look.paint(if self.broken == 0 { FAINT } else { RED }, &end));
         text
     }
 }
@@ -415,16 +330,9 @@ mod tests {
         Facts {
             programs: vec![
                 program("gemini", "asking Gemini through its command line", None),
-                program(
-                    "node",
-                    "writing plugins in JavaScript",
-                    Some("/usr/bin/node"),
-                ),
+                program("node", "writing plugins in JavaScript", Some("/usr/bin/node")),
             ],
-            keys: vec![
-                ("GEMINI_API_KEY".to_owned(), true),
-                ("TAVILY_API_KEY".to_owned(), false),
-            ],
+            keys: vec![("GEMINI_API_KEY".to_owned(), true), ("TAVILY_API_KEY".to_owned(), false)],
             directories: vec![
                 directory("configuration", DirectoryState::Creatable),
                 directory("data", DirectoryState::Writable),
@@ -464,16 +372,9 @@ mod tests {
             DocumentSet {
                 path: PathBuf::from("/gone"),
                 files: None,
-                problem: Some(error(
-                    "there is no such directory",
-                    "take it out of plugins.toml",
-                )),
+                problem: Some(error("there is no such directory", "take it out of plugins.toml")),
             },
-            DocumentSet {
-                path: PathBuf::from("/empty"),
-                files: Some(0),
-                problem: None,
-            },
+            DocumentSet { path: PathBuf::from("/empty"), files: Some(0), problem: None },
         ];
         facts
     }
@@ -488,12 +389,7 @@ mod tests {
     #[test]
     fn an_ill_machine_in_a_narrow_terminal() {
         let diagnosis = diagnose(&ill());
-        let look = Look {
-            is_terminal: true,
-            styled: false,
-            width: Some(60),
-            columns: Some(60),
-        };
+        let look = Look { is_terminal: true, styled: false, width: Some(60), columns: Some(60) };
         insta::assert_snapshot!(diagnosis.as_text(look));
         assert_eq!(
             diagnosis.broken, 5,
@@ -507,11 +403,7 @@ mod tests {
         facts.checkup.documents.clear();
         let diagnosis = diagnose(&facts);
         assert_eq!(diagnosis.broken, 0);
-        let check = diagnosis
-            .checks
-            .iter()
-            .find(|check| check.area == "Documents")
-            .unwrap();
+        let check = diagnosis.checks.iter().find(|check| check.area == "Documents").unwrap();
         assert!(check.advice.as_ref().unwrap().contains("--docs DIR"));
     }
 

@@ -72,11 +72,7 @@ pub fn gather(checkup: Checkup) -> Facts {
     Facts {
         programs: programs
             .into_iter()
-            .map(|(name, purpose)| Program {
-                path: find_program(&name, &path),
-                name,
-                purpose,
-            })
+            .map(|(name, purpose)| Program { path: find_program(&name, &path), name, purpose })
             .collect(),
         keys: keys
             .into_iter()
@@ -111,10 +107,7 @@ fn find_program(name: &str, path: &OsStr) -> Option<PathBuf> {
     env::split_paths(path)
         .filter(|directory| directory.is_absolute())
         .flat_map(|directory| {
-            names
-                .iter()
-                .map(move |name| directory.join(name))
-                .collect::<Vec<_>>()
+            names.iter().map(move |name| directory.join(name)).collect::<Vec<_>>()
         })
         .find(|candidate| is_executable(candidate))
 }
@@ -146,11 +139,7 @@ fn writable(path: &Path) -> DirectoryState {
     }
     // A probe that cannot be removed says as much as one that can.
     let _ = std::fs::remove_file(&probe);
-    if nearest == path {
-        DirectoryState::Writable
-    } else {
-        DirectoryState::Creatable
-    }
+    if nearest == path { DirectoryState::Writable } else { DirectoryState::Creatable }
 }
 
 #[cfg(test)]
@@ -161,10 +150,7 @@ mod tests {
     fn directories_are_tried_and_left_as_they_were() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(writable(directory.path()), DirectoryState::Writable);
-        assert_eq!(
-            writable(&directory.path().join("a/b")),
-            DirectoryState::Creatable
-        );
+        assert_eq!(writable(&directory.path().join("a/b")), DirectoryState::Creatable);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
         let file = directory.path().join("file");
         std::fs::write(&file, "").unwrap();
@@ -182,10 +168,7 @@ mod tests {
         assert_eq!(find_program("tool", &path), None, "it may not be run yet");
         std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(find_program("tool", &path), Some(tool.clone()));
-        assert_eq!(
-            find_program(tool.to_str().unwrap(), OsStr::new("")),
-            Some(tool)
-        );
+        assert_eq!(find_program(tool.to_str().unwrap(), OsStr::new("")), Some(tool));
         assert_eq!(find_program("other", &path), None);
     }
 }

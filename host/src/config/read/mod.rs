@@ -25,10 +25,7 @@ pub struct Wrong {
 
 impl Wrong {
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.into(),
-        }
+        Self { message: message.into(), hint: hint.into() }
     }
 }
 
@@ -57,12 +54,8 @@ pub fn read(
         syntax_mistakes(text, layer, &errors, mistakes);
         return None;
     }
-    let mut reader = Reader {
-        directory: &layers.get(layer).directory,
-        layer,
-        surroundings,
-        mistakes,
-    };
+    let mut reader =
+        Reader { directory: &layers.get(layer).directory, layer, surroundings, mistakes };
     Some(reader.document(document.get_ref()))
 }
 
@@ -70,15 +63,9 @@ fn syntax_mistakes(text: &str, layer: usize, errors: &[toml::de::Error], mistake
     let mut last_line = None;
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        let place = Place {
-            layer,
-            start: span.start,
-            end: span.end,
-        };
+        let place = Place { layer, start: span.start, end: span.end };
         // One slip makes several errors; the first in a line is the true one.
-        let line = text
-            .get(..span.start)
-            .map(|before| before.matches('\n').count());
+        let line = text.get(..span.start).map(|before| before.matches('\n').count());
         if last_line == Some(line) {
             continue;
         }
@@ -86,10 +73,7 @@ fn syntax_mistakes(text: &str, layer: usize, errors: &[toml::de::Error], mistake
         match error.message() {
             "duplicate key" => mistakes.add(
                 place,
-                format!(
-                    "`{}` is given twice",
-                    text.get(span).unwrap_or_default().trim()
-                ),
+                format!("`{}` is given twice", text.get(span).unwrap_or_default().trim()),
                 "leave one of the two out",
             ),
             message => {
@@ -137,9 +121,7 @@ impl Reader<'_> {
                 "tools" => {
                     for (name, item) in self.entries("tools", key, item) {
                         let tool = self.tool(name, item);
-                        config
-                            .tools
-                            .extend(tool.map(|tool| (name.get_ref().to_string(), tool)));
+                        config.tools.extend(tool.map(|tool| (name.get_ref().to_string(), tool)));
                     }
                 }
                 "plugins" => {
@@ -200,35 +182,23 @@ impl Reader<'_> {
 
     fn place(&self, item: &Item<'_>) -> Place {
         let span = item.span();
-        Place {
-            layer: self.layer,
-            start: span.start,
-            end: span.end,
-        }
+        Place { layer: self.layer, start: span.start, end: span.end }
     }
 
     fn key_place(&self, key: &Key<'_>) -> Place {
         let span = key.span();
-        Place {
-            layer: self.layer,
-            start: span.start,
-            end: span.end,
-        }
+        Place { layer: self.layer, start: span.start, end: span.end }
     }
 
     fn located<T>(&self, item: &Item<'_>, value: T) -> Located<T> {
-        Located {
-            value,
-            place: self.place(item),
-        }
+        Located { value, place: self.place(item) }
     }
 
     fn unknown(&mut self, key: &Key<'_>, whereabouts: &str, known: &[&str]) {
         let name = key.get_ref();
         let hint = suggestion(name, known.iter().copied(), "keys here");
         let place = self.key_place(key);
-        self.mistakes
-            .add(place, format!("unknown key `{name}` {whereabouts}"), hint);
+        self.mistakes.add(place, format!("unknown key `{name}` {whereabouts}"), hint);
     }
 
     fn wrong_type(&mut self, path: &str, expected: &str, item: &Item<'_>, hint: &str) {
@@ -242,11 +212,7 @@ impl Reader<'_> {
             DeValue::Table(_) => "a table",
         };
         let place = self.place(item);
-        self.mistakes.add(
-            place,
-            format!("`{path}` must be {expected}, not {found}"),
-            hint,
-        );
+        self.mistakes.add(place, format!("`{path}` must be {expected}, not {found}"), hint);
     }
 
     /// The entries of a table; none, and a mistake, if it is something else.
@@ -261,10 +227,7 @@ impl Reader<'_> {
         }
         let hint = match item.get_ref() {
             DeValue::Array(_) => format!("write [{path}] with single brackets"),
-            _ => format!(
-                "write a table: [{path}], and the keys of `{}` below it",
-                key.get_ref()
-            ),
+            _ => format!("write a table: [{path}], and the keys of `{}` below it", key.get_ref()),
         };
         self.wrong_type(path, "a table", item, &hint);
         Vec::new()

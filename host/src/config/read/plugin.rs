@@ -9,14 +9,8 @@ use super::super::resolved::HostGrant;
 use super::{Item, Key, Reader, Wrong, shown, values};
 
 const PLUGIN_KEYS: &[&str] = &["source", "sha256", "settings", "grants", "limits"];
-const GRANT_KEYS: &[&str] = &[
-    "hosts",
-    "commands",
-    "environment",
-    "directories",
-    "secrets",
-    "imports",
-];
+const GRANT_KEYS: &[&str] =
+    &["hosts", "commands", "environment", "directories", "secrets", "imports"];
 const SECRET_KEYS: &[&str] = &["host", "header", "prefix"];
 
 impl Reader<'_> {
@@ -99,11 +93,7 @@ impl Reader<'_> {
                 .map(|whole| whole as f64),
             DeValue::Float(float) if limit.fractions => float.as_str().parse().ok(),
             _ => {
-                let expected = if limit.fractions {
-                    "a number"
-                } else {
-                    "a whole number"
-                };
+                let expected = if limit.fractions { "a number" } else { "a whole number" };
                 self.wrong_type(&path, expected, item, &format!("write {}", limit.range()));
                 return None;
             }
@@ -157,12 +147,7 @@ impl Reader<'_> {
             self.mistakes.add(place, wrong.message, wrong.hint);
         }
         let path = format!("{path}.{}", name.get_ref());
-        let mut secret = RawSecret {
-            place,
-            host: None,
-            header: None,
-            prefix: None,
-        };
+        let mut secret = RawSecret { place, host: None, header: None, prefix: None };
         for (key, item) in self.entries(&path, name, item) {
             let key_name = key.get_ref().as_ref();
             let below = format!("{path}.{key_name}");

@@ -73,10 +73,7 @@ impl Reader<'_> {
     fn setting_place(&self, key: Option<&Key<'_>>, item: &Item<'_>) -> Place {
         match key {
             Some(key) if item.get_ref().is_table() => self.key_place(key),
-            Some(key) => Place {
-                start: key.span().start,
-                ..self.place(item)
-            },
+            Some(key) => Place { start: key.span().start, ..self.place(item) },
             None => self.place(item),
         }
     }

@@ -48,10 +48,7 @@ impl Reader<'_> {
             return Err(Wrong::new("a command cannot be empty", EXAMPLES));
         }
         if text.contains('\0') {
-            return Err(Wrong::new(
-                "a command cannot hold a NUL character",
-                EXAMPLES,
-            ));
+            return Err(Wrong::new("a command cannot hold a NUL character", EXAMPLES));
         }
         if !text.contains(['/', '\\']) {
             return match text.split_once(char::is_whitespace) {
@@ -87,16 +84,9 @@ impl Reader<'_> {
     /// From the file's directory, or the user's where it starts with `~`.
     fn path(&self, text: &str) -> Result<PathBuf, Wrong> {
         if text.contains('\0') {
-            return Err(Wrong::new(
-                "a path cannot hold a NUL character",
-                "leave it out",
-            ));
+            return Err(Wrong::new("a path cannot hold a NUL character", "leave it out"));
         }
-        Ok(tidy(
-            &self
-                .directory
-                .join(expand_home(text, self.surroundings.home)?),
-        ))
+        Ok(tidy(&self.directory.join(expand_home(text, self.surroundings.home)?)))
     }
 }
 
@@ -122,28 +112,20 @@ pub fn expand_home(text: &str, home: Option<&Path>) -> Result<PathBuf, Wrong> {
 
 /// Without `.` and doubled slashes. `..` stays: what it means depends on links.
 pub fn tidy(path: &Path) -> PathBuf {
-    path.components()
-        .filter(|component| *component != Component::CurDir)
-        .collect()
+    path.components().filter(|component| *component != Component::CurDir).collect()
 }
 
 /// How a user who stands in the working directory would write it before a
 /// relative path.
 fn prefix_of(path: &Path, working_directory: &Path) -> String {
     let plain = without_parents(path);
-    let shown = plain
-        .strip_prefix(without_parents(working_directory))
-        .unwrap_or(&plain);
+    let shown = plain.strip_prefix(without_parents(working_directory)).unwrap_or(&plain);
     with_slash(&shown.to_string_lossy())
 }
 
 pub fn with_slash(text: &str) -> String {
     let text = text.replace(std::path::MAIN_SEPARATOR, "/");
-    if text.is_empty() || text.ends_with('/') {
-        text
-    } else {
-        format!("{text}/")
-    }
+    if text.is_empty() || text.ends_with('/') { text } else { format!("{text}/") }
 }
 
 /// `a/../b` as `b`: right for showing, where links do not matter.
@@ -163,9 +145,7 @@ fn without_parents(path: &Path) -> PathBuf {
 
 pub fn plugin_name(text: &str) -> Result<(), Wrong> {
     let fits = text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
         && text.len() <= 64;
     if fits {
         return Ok(());
@@ -178,10 +158,7 @@ pub fn plugin_name(text: &str) -> Result<(), Wrong> {
 
 pub fn sha256(text: &str) -> Result<String, Wrong> {
     let digest = text.strip_prefix("sha256:").unwrap_or(text);
-    if let Some(character) = digest
-        .chars()
-        .find(|character| !character.is_ascii_hexdigit())
-    {
+    if let Some(character) = digest.chars().find(|character| !character.is_ascii_hexdigit()) {
         return Err(Wrong::new(
             format!("a digest is hexadecimal, and {character:?} is not"),
             "write the 64 digits that `sha256sum FILE` prints",
@@ -189,10 +166,7 @@ pub fn sha256(text: &str) -> Result<String, Wrong> {
     }
     if digest.len() != 64 {
         return Err(Wrong::new(
-            format!(
-                "a SHA-256 digest has 64 hexadecimal digits, and this has {}",
-                digest.len()
-            ),
+            format!("a SHA-256 digest has 64 hexadecimal digits, and this has {}", digest.len()),
             "write the 64 digits that `sha256sum FILE` prints",
         ));
     }
@@ -219,9 +193,7 @@ pub fn import(text: &str) -> Result<String, Wrong> {
     let package = text.split(['/', '@']).next().unwrap_or_default();
     let fits = package.strip_prefix("wasi:").is_some_and(|name| {
         name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     });
     match (fits, package == text) {
         (true, true) => Ok(text.to_owned()),
@@ -238,9 +210,7 @@ pub fn import(text: &str) -> Result<String, Wrong> {
 
 pub fn header(text: &str) -> Result<String, Wrong> {
     let fits = !text.is_empty()
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     if fits {
         return Ok(text.to_ascii_lowercase());
     }

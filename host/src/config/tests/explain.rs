@@ -8,19 +8,11 @@ fn the_result_is_explained_value_by_value() {
         "[tools.search]\nagent = \"own\"\n\n[plugins.search-documents.settings]\n\
          chunk = 400\nnames = [\"a\", 'b\"c']\n\n[plugins.search-documents.settings.deep.\"odd key\"]\nx = 1.0\n",
     );
-    assert_shown(
-        "said",
-        "the-result-is-explained-value-by-value",
-        world.text(),
-    );
+    assert_shown("said", "the-result-is-explained-value-by-value", world.text());
     let json = explain_json(&world.loaded());
     let find = |key: &str| {
         let values = json["values"].as_array().unwrap();
-        values
-            .iter()
-            .find(|value| value["key"] == key)
-            .unwrap()
-            .clone()
+        values.iter().find(|value| value["key"] == key).unwrap().clone()
     };
     assert_eq!(
         find("plugins.search-documents.settings.chunk"),
@@ -30,10 +22,7 @@ fn the_result_is_explained_value_by_value() {
             "origin": { "place": "plugins.toml", "line": 5, "column": 1 },
         })
     );
-    assert_eq!(
-        find("plugins.search-documents.grants.directories")["origin"]["place"],
-        "--docs"
-    );
+    assert_eq!(find("plugins.search-documents.grants.directories")["origin"]["place"], "--docs");
     assert_eq!(find("use.strategy")["origin"]["place"], "built-in");
     assert_eq!(json["files"].as_array().unwrap().len(), 2);
 }
@@ -46,10 +35,8 @@ fn what_is_explained_means_the_same_when_read_again() {
          [plugins.search-documents.limits]\ncompute_seconds = 0.25\n",
     );
     let first = world.loaded();
-    let again = World::new()
-        .file("here/again.toml", explain_text(&first))
-        .flag("again.toml")
-        .loaded();
+    let again =
+        World::new().file("here/again.toml", explain_text(&first)).flag("again.toml").loaded();
     assert_eq!(first.config.strategy, again.config.strategy);
     assert_eq!(first.config.tools, again.config.tools);
     for (name, plugin) in &first.config.plugins {
@@ -59,12 +46,7 @@ fn what_is_explained_means_the_same_when_read_again() {
         assert_eq!(plugin.limits, second.limits, "{name}");
         assert_eq!(plugin.grants.secrets, second.grants.secrets, "{name}");
         let paths = |plugin: &PluginConfig| -> Vec<PathBuf> {
-            plugin
-                .grants
-                .directories
-                .iter()
-                .map(|granted| granted.path.clone())
-                .collect()
+            plugin.grants.directories.iter().map(|granted| granted.path.clone()).collect()
         };
         assert_eq!(paths(plugin), paths(second), "{name}");
     }

@@ -5,15 +5,9 @@ use super::*;
 #[test]
 fn broken_files_are_told_what_is_wrong() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/config/invalid");
-    let mut names: Vec<PathBuf> = cases
-        .read_dir()
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    names.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "toml")
-    });
+    let mut names: Vec<PathBuf> =
+        cases.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     names.sort();
     assert!(names.len() >= 30, "the cases are missing");
     for path in names {
@@ -26,9 +20,7 @@ fn broken_files_are_told_what_is_wrong() {
 
 #[test]
 fn a_file_that_is_not_text_is_shown_where() {
-    let error = World::new()
-        .file("here/plugins.toml", b"[use]\nstrategy = \"caf\xe9\"\n")
-        .error();
+    let error = World::new().file("here/plugins.toml", b"[use]\nstrategy = \"caf\xe9\"\n").error();
     insta::assert_snapshot!(error, @r#"
     this is not UTF-8 text
       --> plugins.toml:2:16
@@ -41,9 +33,7 @@ fn a_file_that_is_not_text_is_shown_where() {
 
 #[test]
 fn a_named_file_must_be_there() {
-    let world = World::new()
-        .file("here/plugins.local.toml", "")
-        .flag("plugins.locale.toml");
+    let world = World::new().file("here/plugins.local.toml", "").flag("plugins.locale.toml");
     insta::assert_snapshot!(world.error(), @"
     --config plugins.locale.toml: there is no file ROOT/here/plugins.locale.toml
     hint: did you mean `plugins.local.toml`?
@@ -72,10 +62,7 @@ fn an_unreadable_file_is_an_error_and_not_a_missing_one() {
     let world = World::new();
     symlink("plugins.toml", world.path("here/plugins.toml")).unwrap();
     let error = world.error();
-    assert!(
-        error.starts_with("ROOT/here/plugins.toml cannot be read: "),
-        "{error}"
-    );
+    assert!(error.starts_with("ROOT/here/plugins.toml cannot be read: "), "{error}");
 
     let world = World::new().here("");
     let path = world.path("here/plugins.toml");
@@ -94,31 +81,19 @@ fn a_found_pipe_does_not_keep_us_waiting() {
     let world = World::new();
     let path = world.path("here/plugins.toml");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
-    assert_eq!(
-        world.error(),
-        "ROOT/here/plugins.toml cannot be read: it is not a regular file"
-    );
+    assert_eq!(world.error(), "ROOT/here/plugins.toml cannot be read: it is not a regular file");
 }
 
 #[test]
 fn an_endless_file_is_cut_off() {
     let world = World::new().here(&"#".repeat((1 << 20) + 1));
-    assert_eq!(
-        world.error(),
-        "ROOT/here/plugins.toml cannot be read: it is larger than 1 MiB"
-    );
+    assert_eq!(world.error(), "ROOT/here/plugins.toml cannot be read: it is larger than 1 MiB");
 }
 
 #[test]
 fn mistakes_of_several_files_are_reported_together() {
-    let world = World::new()
-        .own("[use]\nstrategi = \"x\"\n")
-        .here("[tools.serch]\n");
-    assert_shown(
-        "said",
-        "mistakes-of-several-files-are-reported-together",
-        world.error(),
-    );
+    let world = World::new().own("[use]\nstrategi = \"x\"\n").here("[tools.serch]\n");
+    assert_shown("said", "mistakes-of-several-files-are-reported-together", world.error());
 }
 
 /// Cuts and garbles a file at every byte: each result is read or refused, and what
@@ -133,9 +108,7 @@ fn no_garbled_file_brings_the_reader_down() {
     for (index, _) in text.char_indices() {
         garbled.push(text[..index].to_owned());
         let rest: String = text[index..].chars().skip(1).collect();
-        for character in [
-            "", "\"", "[", "]", "=", ".", "\n", "\r", "\0", "ü", "{", "9", "#",
-        ] {
+        for character in ["", "\"", "[", "]", "=", ".", "\n", "\r", "\0", "ü", "{", "9", "#"] {
             garbled.push(format!("{}{character}{rest}", &text[..index]));
         }
     }

@@ -12,16 +12,8 @@ fn the_defaults_stand_alone() {
         assert_eq!(plugin.source, PluginSource::Builtin(plugin.name.clone()));
         assert_eq!(plugin.grants, Grants::default(), "{}", plugin.name);
     }
-    assert_eq!(
-        loaded.config.plugins["search-documents"]
-            .limits
-            .memory_bytes,
-        256 << 20
-    );
-    assert_eq!(
-        loaded.config.plugins["agent-extractive"].limits,
-        Limits::default()
-    );
+    assert_eq!(loaded.config.plugins["search-documents"].limits.memory_bytes, 256 << 20);
+    assert_eq!(loaded.config.plugins["agent-extractive"].limits, Limits::default());
 }
 
 #[test]
@@ -33,9 +25,7 @@ fn the_projects_own_file_is_harmless_where_it_lies() {
     assert_eq!(directories(&loaded, "search-documents").len(), 1);
     assert_eq!(loaded.files, [world.path("home/config/plugins.toml")]);
     // As the file of an older or newer version it is one like any other.
-    let loaded = World::new()
-        .here(&format!("{DEFAULTS}\n# changed\n"))
-        .loaded();
+    let loaded = World::new().here(&format!("{DEFAULTS}\n# changed\n")).loaded();
     assert_eq!(loaded.files.len(), 1);
 }
 
@@ -58,46 +48,24 @@ fn layers_merge_key_by_key_and_replace_the_rest() {
     let loaded = world.loaded();
     assert_eq!(
         loaded.files,
-        [
-            world.path("here/plugins.toml"),
-            world.path("home/config/plugins.toml")
-        ]
+        [world.path("here/plugins.toml"), world.path("home/config/plugins.toml")]
     );
     let config = &loaded.config;
     assert_eq!(config.estimator.as_deref(), Some("mine"));
     assert_eq!(config.tools["search"].pages.as_deref(), Some("mine"));
-    assert_eq!(
-        config.tools["search"].agent.as_deref(),
-        Some("agent-extractive")
-    );
+    assert_eq!(config.tools["search"].agent.as_deref(), Some("agent-extractive"));
     let mine = &config.plugins["mine"];
-    assert_eq!(
-        mine.source,
-        PluginSource::Path(world.path("home/config/mine.wasm"))
-    );
+    assert_eq!(mine.source, PluginSource::Path(world.path("home/config/mine.wasm")));
     assert_eq!(
         serde_json::Value::Object(mine.settings.clone()),
         serde_json::json!({ "list": [3], "kept": true, "table": { "a": 1, "b": "x" } })
     );
-    assert_eq!(
-        mine.grants.hosts,
-        [HostGrant {
-            host: "b.example.com".to_owned(),
-            port: None
-        }]
-    );
-    assert_eq!(
-        (mine.limits.memory_bytes, mine.limits.concurrency),
-        (9 << 20, 2)
-    );
+    assert_eq!(mine.grants.hosts, [HostGrant { host: "b.example.com".to_owned(), port: None }]);
+    assert_eq!((mine.limits.memory_bytes, mine.limits.concurrency), (9 << 20, 2));
     assert_eq!(mine.limits.compute, std::time::Duration::from_millis(500));
     assert_eq!(mine.origins["/list/0"].to_string(), "plugins.toml:4");
     assert_eq!(mine.origins["/table/b"].to_string(), "plugins.toml:5");
-    assert!(
-        mine.origins["/kept"]
-            .to_string()
-            .ends_with("home/config/plugins.toml:7")
-    );
+    assert!(mine.origins["/kept"].to_string().ends_with("home/config/plugins.toml:7"));
 }
 
 #[test]
@@ -106,10 +74,7 @@ fn a_named_file_stands_alone_on_the_defaults() {
         .own("[plugins.own]\nsource = \"own.wasm\"\n")
         .here("[plugins.here]\nsource = \"builtin:agent-extractive\"\n")
         .file("here/other.toml", "[plugins.other]\nsource = \"o.wasm\"\n")
-        .file(
-            "here/docs/flag.toml",
-            "[plugins.flag]\nsource = \"f.wasm\"\n",
-        )
+        .file("here/docs/flag.toml", "[plugins.flag]\nsource = \"f.wasm\"\n")
         .variable("BATHYSPHERE_CONFIG", "other.toml");
     let names = |loaded: LoadedConfig| {
         let mut names: Vec<String> = loaded.config.plugins.into_keys().collect();
@@ -134,9 +99,7 @@ fn a_pin_does_not_outlive_its_source() {
         loaded.config.plugins["mine"].sha256.is_some()
     };
     assert!(pinned("[plugins.mine.limits]\nmemory_mb = 8\n"));
-    assert!(!pinned(
-        "[plugins.mine]\nsource = \"builtin:agent-extractive\"\n"
-    ));
+    assert!(!pinned("[plugins.mine]\nsource = \"builtin:agent-extractive\"\n"));
 }
 
 #[test]
@@ -165,15 +128,10 @@ fn docs_take_the_place_of_configured_directories() {
     let own = "[plugins.search-documents.grants]\ndirectories = [\"~/notes\"]\n\
                [plugins.search-more]\nsource = \"builtin:search-documents\"\n\
                [plugins.mine]\nsource = \"mine.wasm\"\ngrants.directories = [\"~/notes\"]\n";
-    let world = World::new()
-        .own(own)
-        .docs(&["docs", "."])
-        .variable("BATHYSPHERE_DOCS", "/");
+    let world = World::new().own(own).docs(&["docs", "."]).variable("BATHYSPHERE_DOCS", "/");
     let loaded = world.loaded();
-    let expected = [
-        (world.path("here/docs"), "docs/".to_owned()),
-        (world.path("here"), String::new()),
-    ];
+    let expected =
+        [(world.path("here/docs"), "docs/".to_owned()), (world.path("here"), String::new())];
     assert_eq!(directories(&loaded, "search-documents"), expected);
     assert_eq!(directories(&loaded, "search-more"), expected);
     assert_eq!(directories(&loaded, "mine")[0].0, world.path("home/notes"));

@@ -12,12 +12,8 @@ mod layers;
 mod settings;
 mod trust;
 
-const BUILTINS: &[&str] = &[
-    "strategy-adaptive",
-    "extractor-json",
-    "agent-extractive",
-    "search-documents",
-];
+const BUILTINS: &[&str] =
+    &["strategy-adaptive", "extractor-json", "agent-extractive", "search-documents"];
 
 /// A file of the user's own, with a plugin that may reach something.
 const OWN: &str = "\
@@ -44,12 +40,7 @@ impl World {
         for directory in ["here/docs", "home/config", "home/notes"] {
             std::fs::create_dir_all(root.path().join(directory)).unwrap();
         }
-        Self {
-            root,
-            config_file: None,
-            docs: Vec::new(),
-            variables: Vec::new(),
-        }
+        Self { root, config_file: None, docs: Vec::new(), variables: Vec::new() }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -110,10 +101,7 @@ impl World {
 
     fn error(&self) -> String {
         let root = self.root.path().display().to_string();
-        self.load()
-            .expect_err("a mistake was not noticed")
-            .to_string()
-            .replace(&root, "ROOT")
+        self.load().expect_err("a mistake was not noticed").to_string().replace(&root, "ROOT")
     }
 
     fn text(&self) -> String {
@@ -154,9 +142,6 @@ fn loading_takes_well_under_a_millisecond() {
         })
         .collect();
     times.sort();
-    eprintln!(
-        "first half under {:?}, 99 of 100 under {:?}",
-        times[500], times[990]
-    );
+    eprintln!("first half under {:?}, 99 of 100 under {:?}", times[500], times[990]);
     assert!(times[500] < std::time::Duration::from_millis(1));
 }

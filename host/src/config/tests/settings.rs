@@ -43,11 +43,8 @@ fn settings_that_fit_the_schema_pass() {
 #[test]
 fn no_settings_fit_unless_the_schema_asks_for_some() {
     let plugin = plugin_with("");
-    check_settings(
-        &plugin,
-        r#"{ "type": "object", "properties": { "a": { "type": "null" } } }"#,
-    )
-    .unwrap();
+    check_settings(&plugin, r#"{ "type": "object", "properties": { "a": { "type": "null" } } }"#)
+        .unwrap();
     for schema in [
         r#"{ "required": ["a"] }"#,
         r#"{ "type": "string" }"#,
@@ -119,22 +116,14 @@ fn what_a_plugin_says_itself_is_shown_at_the_nearest_place() {
     let lines: Vec<(Option<usize>, &str)> = error
         .problems
         .iter()
-        .map(|problem| {
-            (
-                problem.origin.as_ref().unwrap().line,
-                problem.message.as_str(),
-            )
-        })
+        .map(|problem| (problem.origin.as_ref().unwrap().line, problem.message.as_str()))
         .collect();
     assert_eq!(
         lines,
         [
             (Some(3), "`plugins.mine.settings`: does not do"),
             (Some(3), "`plugins.mine.settings.nowhere`: does not do"),
-            (
-                Some(4),
-                "`plugins.mine.settings.a/b.missing.deep`: does not do"
-            ),
+            (Some(4), "`plugins.mine.settings.a/b.missing.deep`: does not do"),
             (Some(4), "`plugins.mine.settings.a/b.c`: does not do"),
             (Some(7), "`plugins.mine.settings.list.1`: does not do"),
         ]

@@ -56,9 +56,7 @@ fn a_found_file_may_not_widen_what_plugins_reach() {
 
 #[test]
 fn a_file_that_the_user_named_may() {
-    let world = World::new()
-        .own(OWN)
-        .here(&format!("{GREEDY}\n[plugins.own]\nsource = \"x\"\n"));
+    let world = World::new().own(OWN).here(&format!("{GREEDY}\n[plugins.own]\nsource = \"x\"\n"));
     for world in [world.flag("./plugins.toml"), {
         let world = World::new().here(&format!("{GREEDY}\n[plugins.own]\nsource = \"x\"\n"));
         world.variable("BATHYSPHERE_CONFIG", "plugins.toml")
@@ -115,9 +113,7 @@ fn a_found_file_may_pin_but_not_pin_anew() {
     let with = |here: &str, own: &str| {
         let pin = |digit: &str| format!("sha256 = \"{}\"\n", digit.repeat(64));
         World::new()
-            .own(&format!(
-                "[plugins.mine]\nsource = \"/opt/mine.wasm\"\n{own}"
-            ))
+            .own(&format!("[plugins.mine]\nsource = \"/opt/mine.wasm\"\n{own}"))
             .here(&format!("[plugins.mine]\n{}", pin(here)))
             .load()
     };
@@ -125,8 +121,5 @@ fn a_found_file_may_pin_but_not_pin_anew() {
     assert!(with("1", "").is_ok());
     assert!(with("1", &ones).is_ok());
     let error = with("2", &ones).unwrap_err().to_string();
-    assert!(
-        error.contains("may not change the digest that pins `mine`"),
-        "{error}"
-    );
+    assert!(error.contains("may not change the digest that pins `mine`"), "{error}");
 }

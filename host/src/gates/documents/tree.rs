@@ -37,10 +37,7 @@ impl Tree {
     pub(super) fn open(grant: &DirectoryGrant) -> Result<Self, GateError> {
         let directory = Dir::open_ambient_dir(&grant.path, ambient_authority())
             .map_err(|error| unopened(grant, &error))?;
-        Ok(Self {
-            directory,
-            prefix: grant.prefix.clone(),
-        })
+        Ok(Self { directory, prefix: grant.prefix.clone() })
     }
 
     /// What is in a directory, by name. Left out: names that are not UTF-8, what
@@ -54,9 +51,7 @@ impl Tree {
             self.directory.open_dir(path)
         };
         let directory = directory.map_err(|error| self.failed("listed", path, &error))?;
-        let entries = directory
-            .entries()
-            .map_err(|error| self.failed("listed", path, &error))?;
+        let entries = directory.entries().map_err(|error| self.failed("listed", path, &error))?;
         let mut listed = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| self.failed("listed", path, &error))?;
@@ -71,11 +66,7 @@ impl Tree {
                 continue;
             }
             if kind.is_dir() {
-                listed.push(Listed {
-                    name,
-                    kind: EntryKind::Directory,
-                    stamp: Stamp::default(),
-                });
+                listed.push(Listed { name, kind: EntryKind::Directory, stamp: Stamp::default() });
                 continue;
             }
             // From the root, so that a link may lead anywhere below it.
@@ -87,11 +78,7 @@ impl Tree {
             // A file that went away meanwhile, or a link that leads out.
             let Ok(metadata) = metadata else { continue };
             if metadata.is_file() {
-                listed.push(Listed {
-                    name,
-                    kind: EntryKind::File,
-                    stamp: stamp(&metadata),
-                });
+                listed.push(Listed { name, kind: EntryKind::File, stamp: stamp(&metadata) });
             }
         }
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -113,16 +100,11 @@ impl Tree {
         let file = self.directory.open_with(path, &options).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if !metadata.is_file() {
-            return Err(GateError::refused(format!(
-                "{}{path} is not a file",
-                self.prefix
-            )));
+            return Err(GateError::refused(format!("{}{path} is not a file", self.prefix)));
         }
         let too_large = || {
-            let message = format!(
-                "{}{path} has more than the {max_bytes} bytes asked for",
-                self.prefix
-            );
+            let message =
+                format!("{}{path} has more than the {max_bytes} bytes asked for", self.prefix);
             GateError::other("too-large", message)
         };
         if metadata.len() > max_bytes {
@@ -130,9 +112,7 @@ impl Tree {
         }
         let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
         // A file may grow while it is read.
-        file.take(max_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > max_bytes {
             return Err(too_large());
         }
@@ -162,10 +142,7 @@ pub(super) fn unopened(grant: &DirectoryGrant, error: &std::io::Error) -> GateEr
     };
     GateError::new(
         kind,
-        format!(
-            "the granted directory {} cannot be opened: {error}",
-            grant.path.display()
-        ),
+        format!("the granted directory {} cannot be opened: {error}", grant.path.display()),
     )
     .with_hint("check the directories granted in plugins.toml and those named with --docs")
 }
@@ -189,17 +166,11 @@ fn check_directory(path: &str) -> Result<(), GateError> {
 }
 
 fn stamp(metadata: &Metadata) -> Stamp {
-    let modified = metadata
-        .modified()
-        .ok()
-        .map_or(0, |time| nanoseconds(time.into_std()));
+    let modified = metadata.modified().ok().map_or(0, |time| nanoseconds(time.into_std()));
     #[cfg(unix)]
     let changed = {
         use cap_std::fs::MetadataExt;
-        metadata
-            .ctime()
-            .saturating_mul(1_000_000_000)
-            .saturating_add(metadata.ctime_nsec())
+        metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec())
     };
     #[cfg(not(unix))]
     let changed = 0;
@@ -207,11 +178,7 @@ fn stamp(metadata: &Metadata) -> Stamp {
     if now.saturating_sub(modified.max(changed)).abs() < SETTLED_NANOSECONDS {
         return Stamp::unsettled(metadata.len());
     }
-    Stamp {
-        size: metadata.len(),
-        modified,
-        changed,
-    }
+    Stamp { size: metadata.len(), modified, changed }
 }
 
 fn nanoseconds(time: SystemTime) -> i64 {

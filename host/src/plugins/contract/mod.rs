@@ -64,7 +64,8 @@ pub trait Search: Send + Sync {
 
 #[async_trait]
 pub trait Pages: Send + Sync {
-    async fn fetch(&self, request: &PageRequest, progress: ProgressSink) -> Result<Page, CallError>;
+    async fn fetch(&self, request: &PageRequest, progress: ProgressSink)
+    -> Result<Page, CallError>;
 }
 
 #[async_trait]

@@ -75,18 +75,12 @@ exported!(
     estimator,
     "package bathysphere:host; world only { export bathysphere:plugin/estimator@0.1.0; }"
 );
-exported!(
-    agent,
-    "package bathysphere:host; world only { export bathysphere:plugin/agent@0.1.0; }"
-);
+exported!(agent, "package bathysphere:host; world only { export bathysphere:plugin/agent@0.1.0; }");
 exported!(
     search,
     "package bathysphere:host; world only { export bathysphere:plugin/search@0.1.0; }"
 );
-exported!(
-    pages,
-    "package bathysphere:host; world only { export bathysphere:plugin/pages@0.1.0; }"
-);
+exported!(pages, "package bathysphere:host; world only { export bathysphere:plugin/pages@0.1.0; }");
 exported!(
     research,
     "package bathysphere:host; world only { export bathysphere:plugin/research@0.1.0; }"

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::bindings::host::bathysphere::plugin::{documents, http, process};
-use super::bindings::{agent, estimator, extractor, meta, pages, research, search, strategy, types};
+use super::bindings::{
+    agent, estimator, extractor, meta, pages, research, search, strategy, types,
+};
 use crate::gates;
 use crate::plugins::contract as plain;
 
@@ -70,20 +72,35 @@ record!(plain::Question => types::Question {
 });
 names!(types::Level = plain::Level { None, Shallow, Medium, Deep });
 names!(types::SearchDepth = plain::SearchDepth { Basic, Advanced });
-record!(types::Plan = plain::Plan {
-    level: into, rounds: same, results: same, pages: same, depth: into, reason: same, extra: same,
-});
+record!(
+    types::Plan = plain::Plan {
+        level: into,
+        rounds: same,
+        results: same,
+        pages: same,
+        depth: into,
+        reason: same,
+        extra: same,
+    }
+);
 record!(types::Location = plain::Location { start_line: same, end_line: same, heading: same });
-record!(types::Source = plain::Source {
-    url: same, title: same, location: option, published: same, extra: same,
-});
+record!(
+    types::Source =
+        plain::Source { url: same, title: same, location: option, published: same, extra: same }
+);
 record!(types::Passage = plain::Passage { source: into, text: same, score: same });
 record!(types::Finding => plain::Finding { text: same, quote: same, source: into });
 record!(types::Quality = plain::Quality { relevance: same, coverage: same, confidence: same });
-record!(types::Usage = plain::Usage {
-    input_tokens: same, output_tokens: same, searches: same, pages: same, cost_usd: same,
-    extra: same,
-});
+record!(
+    types::Usage = plain::Usage {
+        input_tokens: same,
+        output_tokens: same,
+        searches: same,
+        pages: same,
+        cost_usd: same,
+        extra: same,
+    }
+);
 
 // meta
 record!(meta::Description => plain::Description {

@@ -27,7 +27,12 @@ impl log::Host for State {
         Ok(())
     }
 
-    async fn progress(&mut self, message: String, done: u64, total: Option<u64>) -> wasmtime::Result<()> {
+    async fn progress(
+        &mut self,
+        message: String,
+        done: u64,
+        total: Option<u64>,
+    ) -> wasmtime::Result<()> {
         self.allowance.host_call()?;
         (self.progress)(Progress { message, done, total });
         Ok(())
@@ -35,7 +40,10 @@ impl log::Host for State {
 }
 
 impl http::Host for State {
-    async fn send(&mut self, request: http::Request) -> wasmtime::Result<Result<http::Response, types::Error>> {
+    async fn send(
+        &mut self,
+        request: http::Request,
+    ) -> wasmtime::Result<Result<http::Response, types::Error>> {
         self.allowance.host_call()?;
         let gates = self.gates.clone();
         Ok(gates.http.send(request.into()).await.map(Into::into).map_err(Into::into))

@@ -8,7 +8,9 @@ use tokio::sync::Semaphore;
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Store, Trap};
 
-use super::bindings::{agent, estimator, extractor, meta, pages, research, search, strategy, types};
+use super::bindings::{
+    agent, estimator, extractor, meta, pages, research, search, strategy, types,
+};
 use super::state::State;
 use crate::config::Limits;
 use crate::gates::Gates;
@@ -80,8 +82,12 @@ impl Plugin {
     }
 
     pub async fn describe(&self) -> Result<plain::Description, CallError> {
-        let description =
-            call!(self, self.limits.timeout, silent(), meta.bathysphere_plugin_meta.call_describe())?;
+        let description = call!(
+            self,
+            self.limits.timeout,
+            silent(),
+            meta.bathysphere_plugin_meta.call_describe()
+        )?;
         Ok(description.into())
     }
 
@@ -148,9 +154,7 @@ impl Call<'_> {
             Some(Trap::StackOverflow) => return self.limit(LimitKind::Stack),
             Some(Trap::Interrupt) => return self.limit(LimitKind::Compute),
             // A panic's text is on the plugin's standard error.
-            Some(Trap::UnreachableCodeReached) if !printed.trim().is_empty() => {
-                panic_text(printed)
-            }
+            Some(Trap::UnreachableCodeReached) if !printed.trim().is_empty() => panic_text(printed),
             Some(trap) => trap.to_string(),
             None => cause,
         };

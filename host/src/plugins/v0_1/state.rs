@@ -122,6 +122,8 @@ impl HostMonotonicClock for Frozen {
 pub fn linker(engine: &Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    host::Host_::add_to_linker::<_, wasmtime::component::HasSelf<State>>(&mut linker, |state| state)?;
+    host::Host_::add_to_linker::<_, wasmtime::component::HasSelf<State>>(&mut linker, |state| {
+        state
+    })?;
     Ok(linker)
 }

@@ -51,10 +51,7 @@ impl Catalogue {
     }
 
     fn load(connection: &Connection, generation: i64) -> Result<Self, rusqlite::Error> {
-        let mut catalogue = Self {
-            generation,
-            ..Self::default()
-        };
+        let mut catalogue = Self { generation, ..Self::default() };
         let mut statement = connection.prepare_cached(
             "SELECT id, path, size, modified, changed, head, passages, length FROM documents ORDER BY id",
         )?;
@@ -65,9 +62,7 @@ impl Catalogue {
                 modified: row.get(3)?,
                 changed: row.get(4)?,
             };
-            catalogue
-                .stamps
-                .insert(hash(row.get_ref(1)?.as_str()?), stamp);
+            catalogue.stamps.insert(hash(row.get_ref(1)?.as_str()?), stamp);
             let entry = Entry {
                 id: row.get(0)?,
                 head: row.get(5)?,

@@ -95,19 +95,12 @@ impl Index {
     /// process, and keeps others out until the file is dropped.
     pub fn lock(&self) -> Result<File, IndexError> {
         let path = self.inner.path.with_extension("lock");
-        let failed = |source| IndexError::File {
-            path: path.display().to_string(),
-            source,
-        };
+        let failed = |source| IndexError::File { path: path.display().to_string(), source };
         if let Some(directory) = path.parent() {
             create_private_directory(directory).map_err(failed)?;
         }
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(failed)?;
+        let file =
+            File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }
@@ -141,9 +134,8 @@ impl Index {
         let version: Result<i64, _> =
             connection.query_row("PRAGMA user_version", [], |row| row.get(0));
         let digest: Result<String, _> =
-            connection.query_row("SELECT value FROM meta WHERE key = 'digest'", [], |row| {
-                row.get(0)
-            });
+            connection
+                .query_row("SELECT value FROM meta WHERE key = 'digest'", [], |row| row.get(0));
         version.is_ok_and(|version| version == SCHEMA_VERSION)
             && digest.is_ok_and(|digest| digest == self.inner.digest)
     }
@@ -187,10 +179,8 @@ impl Index {
              INSERT INTO words (words) VALUES ('delete-all');
              UPDATE meta SET value = value + 1 WHERE key = 'generation';",
         )?;
-        connection.execute(
-            "UPDATE meta SET value = ?1 WHERE key = 'digest'",
-            [&self.inner.digest],
-        )?;
+        connection
+            .execute("UPDATE meta SET value = ?1 WHERE key = 'digest'", [&self.inner.digest])?;
         connection.execute_batch("COMMIT")
     }
 
@@ -207,19 +197,11 @@ impl Index {
         &self,
         work: impl FnOnce(&Connection, &Arc<Catalogue>) -> Result<T, rusqlite::Error>,
     ) -> Result<T, IndexError> {
-        let mut reader = self
-            .inner
-            .reader
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner);
         if reader.connection.is_none() {
             reader.connection = Some(self.connect(false)?);
         }
-        let Reader {
-            connection: Some(connection),
-            catalogue,
-        } = &mut *reader
-        else {
+        let Reader { connection: Some(connection), catalogue } = &mut *reader else {
             return Err(self.database(rusqlite::Error::InvalidQuery));
         };
         // One transaction, so that the catalogue and the words belong together.
@@ -242,33 +224,22 @@ impl Index {
         );
         if damaged {
             self.remove();
-            return IndexError::Damaged {
-                path: self.inner.path.display().to_string(),
-            };
+            return IndexError::Damaged { path: self.inner.path.display().to_string() };
         }
         self.database(source)
     }
 
     fn database(&self, source: rusqlite::Error) -> IndexError {
-        IndexError::Database {
-            path: self.inner.path.display().to_string(),
-            source,
-        }
+        IndexError::Database { path: self.inner.path.display().to_string(), source }
     }
 
     pub(super) fn ended(&self) -> IndexError {
-        IndexError::Ended {
-            path: self.inner.path.display().to_string(),
-        }
+        IndexError::Ended { path: self.inner.path.display().to_string() }
     }
 
     /// What the index knows of every file.
     pub fn stamps(&self) -> Result<Stamps, IndexError> {
-        self.read(|_, catalogue| {
-            Ok(Stamps {
-                catalogue: Arc::clone(catalogue),
-            })
-        })
+        self.read(|_, catalogue| Ok(Stamps { catalogue: Arc::clone(catalogue) }))
     }
 }
 
@@ -304,10 +275,8 @@ fn restrict(path: &Path) {
         use std::os::unix::fs::PermissionsExt;
         for ending in ["sqlite3", "sqlite3-wal", "sqlite3-shm"] {
             // The directory is private already; this is the second lock.
-            let _ = fs::set_permissions(
-                path.with_extension(ending),
-                fs::Permissions::from_mode(0o600),
-            );
+            let _ =
+                fs::set_permissions(path.with_extension(ending), fs::Permissions::from_mode(0o600));
         }
     }
     #[cfg(not(unix))]

@@ -56,11 +56,7 @@ impl Stamp {
     /// For a file that may change again without its stamp showing it: what is
     /// stored with this is read again.
     pub const fn unsettled(size: u64) -> Self {
-        Self {
-            size,
-            modified: 0,
-            changed: 0,
-        }
+        Self { size, modified: 0, changed: 0 }
     }
 
     pub const fn is_settled(self) -> bool {
@@ -71,15 +67,9 @@ impl Stamp {
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     #[error("the index {path} cannot be used: {source}")]
-    Database {
-        path: String,
-        source: rusqlite::Error,
-    },
+    Database { path: String, source: rusqlite::Error },
     #[error("the index {path} cannot be written: {source}")]
-    File {
-        path: String,
-        source: std::io::Error,
-    },
+    File { path: String, source: std::io::Error },
     #[error("the index {path} is damaged; it has been removed and will be built anew")]
     Damaged { path: String },
     #[error("the thread that writes the index {path} has ended early")]

@@ -70,14 +70,7 @@ pub fn search_with(
     }
     let kept = WORDS.lock().unwrap_or_else(PoisonError::into_inner).take();
     let mut levels = kept.unwrap_or_default();
-    let found = search_in(
-        weights,
-        &mut levels,
-        indexes,
-        &question[..end],
-        limit,
-        per_document,
-    );
+    let found = search_in(weights, &mut levels, indexes, &question[..end], limit, per_document);
     *WORDS.lock().unwrap_or_else(PoisonError::into_inner) = Some(levels);
     found
 }
@@ -104,11 +97,8 @@ fn search_in(
     let survey = Survey::new(weights, &words, &found, limit.clamp(CLOSELY, MOST_CLOSELY));
     let mut ranked = Vec::new();
     for (number, index) in indexes.iter().enumerate() {
-        let best: Vec<&Candidate> = survey
-            .candidates
-            .iter()
-            .filter(|candidate| candidate.index == number)
-            .collect();
+        let best: Vec<&Candidate> =
+            survey.candidates.iter().filter(|candidate| candidate.index == number).collect();
         if best.is_empty() {
             continue;
         }
@@ -166,15 +156,12 @@ impl Found {
         catalogue: &Arc<Catalogue>,
         words: &[QuestionWord],
     ) -> Result<Self, rusqlite::Error> {
-        let wanted: Vec<usize> = (0..words.len())
-            .filter(|&number| words[number].count > 0)
-            .collect();
+        let wanted: Vec<usize> =
+            (0..words.len()).filter(|&number| words[number].count > 0).collect();
         let mut places: Vec<Places> = words.iter().map(|_| Places::default()).collect();
         let first_part = (PLACES / 2 / wanted.len().max(1)).max(1000);
-        let last_row = catalogue
-            .documents
-            .last()
-            .map_or(1, |entry| entry.head + i64::from(entry.passages));
+        let last_row =
+            catalogue.documents.last().map_or(1, |entry| entry.head + i64::from(entry.passages));
         let first_row = catalogue.documents.first().map_or(0, |entry| entry.head);
         let mut spent = 0;
         let mut unfinished = Vec::new();
@@ -186,20 +173,14 @@ impl Found {
             let place = &mut places[number];
             place.rows_in_all = place.rows.len() as f32;
             if !place.complete {
-                let reached = place
-                    .rows
-                    .last()
-                    .map_or(1, |row| row.0 - first_row + 1)
-                    .max(1);
+                let reached = place.rows.last().map_or(1, |row| row.0 - first_row + 1).max(1);
                 let guess = (last_row - first_row + 1) as f64 / reached as f64;
                 place.rows_in_all = (place.rows.len() as f64 * guess) as f32;
                 unfinished.push((number, (read as f64 * guess) as usize));
             }
         }
         unfinished.sort_by_key(|&(_, size)| size);
-        let mut any = places
-            .iter()
-            .any(|place| place.complete && !place.rows.is_empty());
+        let mut any = places.iter().any(|place| place.complete && !place.rows.is_empty());
         for (number, size) in unfinished {
             let place = &mut places[number];
             place.rows.clear();
@@ -216,10 +197,7 @@ impl Found {
             place.complete = true;
             any = true;
         }
-        Ok(Self {
-            catalogue: Arc::clone(catalogue),
-            places,
-        })
+        Ok(Self { catalogue: Arc::clone(catalogue), places })
     }
 }
 
@@ -287,32 +265,15 @@ impl Survey {
         let documents: f32 = found
             .iter()
             .map(|found| {
-                found
-                    .catalogue
-                    .documents
-                    .iter()
-                    .filter(|entry| entry.passages > 0)
-                    .count() as f32
+                found.catalogue.documents.iter().filter(|entry| entry.passages > 0).count() as f32
             })
             .sum();
-        let length: f32 = found
-            .iter()
-            .map(|found| found.catalogue.length as f32)
-            .sum();
-        let passages: f32 = found
-            .iter()
-            .map(|found| found.catalogue.passages as f32)
-            .sum();
+        let length: f32 = found.iter().map(|found| found.catalogue.length as f32).sum();
+        let passages: f32 = found.iter().map(|found| found.catalogue.passages as f32).sum();
         let usual_document = length / documents.max(1.0);
         let rarity: Vec<f32> = (0..words.len())
             .map(|word| {
-                Weights::rarity(
-                    found
-                        .iter()
-                        .map(|found| found.places[word].rows_in_all)
-                        .sum(),
-                    all,
-                )
+                Weights::rarity(found.iter().map(|found| found.places[word].rows_in_all).sum(), all)
             })
             .collect();
         let unread = (0..words.len())
@@ -324,11 +285,7 @@ impl Survey {
         let mut passage_scores = Vec::new();
         for (index, found) in found.iter().enumerate() {
             let (documents, passages) = score_all(weights, words, found, &rarity, usual_document);
-            for (place, score) in documents
-                .iter()
-                .enumerate()
-                .filter(|(_, score)| **score > 0.0)
-            {
+            for (place, score) in documents.iter().enumerate().filter(|(_, score)| **score > 0.0) {
                 let first = passages.starts[place] as usize;
                 let own = &passages.scores
                     [first..first + found.catalogue.documents[place].passages as usize];
@@ -353,12 +310,7 @@ impl Survey {
                 let starts = &passage_scores[index];
                 let first = starts.starts[place] as usize;
                 let mut passages: Vec<(i64, f32)> = (0..entry.passages as usize)
-                    .map(|number| {
-                        (
-                            entry.head + 1 + number as i64,
-                            starts.scores[first + number],
-                        )
-                    })
+                    .map(|number| (entry.head + 1 + number as i64, starts.scores[first + number]))
                     .collect();
                 passages.sort_by(|one, other| other.1.total_cmp(&one.1));
                 passages.truncate(PASSAGES_CLOSELY);
@@ -369,22 +321,10 @@ impl Survey {
                         Some((word as u16, rows[at].1))
                     })
                     .collect();
-                Candidate {
-                    index,
-                    id: entry.id,
-                    head: entry.head,
-                    score,
-                    passages,
-                    title,
-                }
+                Candidate { index, id: entry.id, head: entry.head, score, passages, title }
             })
             .collect();
-        Self {
-            rarity,
-            unread,
-            usual_passage: length / passages.max(1.0),
-            candidates,
-        }
+        Self { rarity, unread, usual_passage: length / passages.max(1.0), candidates }
     }
 }
 
@@ -442,11 +382,7 @@ fn score_all(
                     head = counts;
                 } else {
                     let count = weights.count(
-                        Counts {
-                            title: head.title,
-                            path: 0,
-                            ..counts
-                        },
+                        Counts { title: head.title, path: 0, ..counts },
                         1.0,
                         1.0,
                         0.0,
@@ -460,13 +396,7 @@ fn score_all(
             documents[place] += weight * weights.saturate(count);
         }
     }
-    (
-        documents,
-        PassageScores {
-            starts,
-            scores: passages,
-        },
-    )
+    (documents, PassageScores { starts, scores: passages })
 }
 
 /// A document after the closer look.
@@ -584,19 +514,10 @@ fn look_closely(
         passages.sort_by(|one, other| other.score.total_cmp(&one.score));
         let best = passages.first().map_or(0.0, |passage| passage.score);
         for passage in &mut passages {
-            passage.share = if best > 0.0 {
-                passage.score / best
-            } else {
-                0.0
-            };
+            passage.share = if best > 0.0 { passage.score / best } else { 0.0 };
         }
         let score = (1.0 - weights.passage) * (candidate.score + extra) + weights.passage * best;
-        close.push(Close {
-            path,
-            title,
-            score,
-            passages,
-        });
+        close.push(Close { path, title, score, passages });
     }
     Ok(close)
 }

@@ -122,9 +122,9 @@ impl Weights {
                     let ahead = places[second]
                         .get(after)
                         .map_or(usize::MAX, |&other| (other - place) as usize);
-                    let behind = after.checked_sub(1).map_or(usize::MAX, |before| {
-                        (place - places[second][before]) as usize
-                    });
+                    let behind = after
+                        .checked_sub(1)
+                        .map_or(usize::MAX, |before| (place - places[second][before]) as usize);
                     if ahead == 1 {
                         beside += 1.0;
                     }

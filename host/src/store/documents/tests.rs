@@ -7,41 +7,20 @@ fn index(directory: &Path, digest: &str) -> Index {
 }
 
 fn stamp(number: i64) -> Stamp {
-    Stamp {
-        size: 1,
-        modified: number,
-        changed: number,
-    }
+    Stamp { size: 1, modified: number, changed: number }
 }
 
 fn passage(heading: &str, line: u32, text: &str) -> Passage {
-    Passage {
-        heading: heading.to_owned(),
-        start_line: line,
-        end_line: line,
-        text: text.to_owned(),
-    }
+    Passage { heading: heading.to_owned(), start_line: line, end_line: line, text: text.to_owned() }
 }
 
 fn document(path: &str, title: &str, texts: &[&str]) -> Document {
-    let passages = texts
-        .iter()
-        .zip(1..)
-        .map(|(text, line)| passage("", line, text))
-        .collect();
-    Document {
-        path: path.to_owned(),
-        title: title.to_owned(),
-        passages,
-        stamp: stamp(1),
-    }
+    let passages = texts.iter().zip(1..).map(|(text, line)| passage("", line, text)).collect();
+    Document { path: path.to_owned(), title: title.to_owned(), passages, stamp: stamp(1) }
 }
 
 async fn fill(index: &Index, documents: Vec<Document>) {
-    let paths = documents
-        .iter()
-        .map(|document| document.path.clone())
-        .collect();
+    let paths = documents.iter().map(|document| document.path.clone()).collect();
     let writer = Writer::start(index).unwrap();
     writer.put(documents).await.unwrap();
     writer.retain(paths).await.unwrap();
@@ -69,10 +48,7 @@ async fn a_document_is_found_replaced_and_forgotten() {
     assert!(!index.stamps().unwrap().holds("a.md", stamp(2)));
 
     let writer = Writer::start(&index).unwrap();
-    let changed = Document {
-        stamp: stamp(2),
-        ..document("a.md", "Fish", &["only salmon"])
-    };
+    let changed = Document { stamp: stamp(2), ..document("a.md", "Fish", &["only salmon"]) };
     writer.put(vec![changed]).await.unwrap();
     assert_eq!(writer.retain(vec!["a.md".to_owned()]).await.unwrap(), 1);
     assert_eq!(paths(&index, "eel"), Vec::<String>::new());
@@ -86,10 +62,7 @@ async fn what_was_put_is_kept_when_the_pass_is_left() {
     let directory = tempfile::tempdir().unwrap();
     let index = index(directory.path(), "1");
     let writer = Writer::start(&index).unwrap();
-    writer
-        .put(vec![document("a.md", "", &["cod"])])
-        .await
-        .unwrap();
+    writer.put(vec![document("a.md", "", &["cod"])]).await.unwrap();
     drop(writer);
     // The lock is free once the writer has ended.
     drop(index.lock().unwrap());
@@ -114,11 +87,8 @@ async fn a_damaged_index_is_built_anew() {
     fill(&first, vec![document("a.md", "", &["cod"])]).await;
     let path = first.path().to_owned();
     drop(first);
-    std::fs::write(
-        &path,
-        b"this is not a database, but it is long enough to look like a file",
-    )
-    .unwrap();
+    std::fs::write(&path, b"this is not a database, but it is long enough to look like a file")
+        .unwrap();
     let second = index(directory.path(), "1");
     assert_eq!(paths(&second, "cod"), Vec::<String>::new());
     fill(&second, vec![document("a.md", "", &["cod"])]).await;
@@ -129,9 +99,7 @@ async fn a_damaged_index_is_built_anew() {
 async fn damage_inside_the_file_is_an_error_once_and_then_gone() {
     let directory = tempfile::tempdir().unwrap();
     let first = index(directory.path(), "1");
-    let many: Vec<String> = (0..400)
-        .map(|number| format!("cod number{number} swims"))
-        .collect();
+    let many: Vec<String> = (0..400).map(|number| format!("cod number{number} swims")).collect();
     fill(
         &first,
         many.iter()
@@ -161,14 +129,9 @@ async fn titles_headings_and_rare_words_decide() {
     let directory = tempfile::tempdir().unwrap();
     let index = index(directory.path(), "1");
     let filler = "water and waves and more water with some waves";
-    let mut documents: Vec<Document> = (0..30)
-        .map(|number| document(&format!("filler{number}.md"), "Sea", &[filler]))
-        .collect();
-    documents.push(document(
-        "titled.md",
-        "Migration of herons",
-        &["they fly far over the water"],
-    ));
+    let mut documents: Vec<Document> =
+        (0..30).map(|number| document(&format!("filler{number}.md"), "Sea", &[filler])).collect();
+    documents.push(document("titled.md", "Migration of herons", &["they fly far over the water"]));
     documents.push(document(
         "mentions.md",
         "Ponds",
@@ -178,10 +141,7 @@ async fn titles_headings_and_rare_words_decide() {
     headed.passages[0].heading = "Diary › Kingfisher".to_owned();
     documents.push(headed);
     fill(&index, documents).await;
-    assert_eq!(
-        paths(&index, "heron water")[..2],
-        ["titled.md", "mentions.md"]
-    );
+    assert_eq!(paths(&index, "heron water")[..2], ["titled.md", "mentions.md"]);
     assert_eq!(paths(&index, "kingfishers"), ["headed.md"]);
     assert_eq!(paths(&index, "the of and"), Vec::<String>::new());
 }
@@ -194,10 +154,7 @@ async fn words_that_stand_together_count_more() {
     let together = "one two three four five six seven memory leak eight nine ten eleven twelve";
     fill(
         &index,
-        vec![
-            document("apart.md", "", &[apart]),
-            document("together.md", "", &[together]),
-        ],
+        vec![document("apart.md", "", &[apart]), document("together.md", "", &[together])],
     )
     .await;
     assert_eq!(paths(&index, "memory leak"), ["together.md", "apart.md"]);
@@ -210,23 +167,11 @@ async fn the_best_passages_of_a_document_come_with_it() {
     let long = document(
         "long.md",
         "Notes",
-        &[
-            "nothing here",
-            "cod cod and eel",
-            "one eel",
-            "nothing there",
-        ],
+        &["nothing here", "cod cod and eel", "one eel", "nothing there"],
     );
-    fill(
-        &index,
-        vec![long, document("short.md", "Other", &["a heron"])],
-    )
-    .await;
+    fill(&index, vec![long, document("short.md", "Other", &["a heron"])]).await;
     let found = search(std::slice::from_ref(&index), "cod eel", 10, 2).unwrap();
-    let lines: Vec<_> = found
-        .iter()
-        .map(|found| (found.path.as_str(), found.start_line))
-        .collect();
+    let lines: Vec<_> = found.iter().map(|found| (found.path.as_str(), found.start_line)).collect();
     assert_eq!(lines, [("long.md", 2), ("long.md", 3)]);
     assert!(found[0].score > found[1].score && found[1].score > 0.0);
 }
@@ -253,10 +198,7 @@ async fn several_indexes_are_ranked_as_one() {
     )
     .await;
     let found = search(&[one, two], "cod", 10, 1).unwrap();
-    let places: Vec<_> = found
-        .iter()
-        .map(|found| (found.index, found.path.as_str()))
-        .collect();
+    let places: Vec<_> = found.iter().map(|found| (found.index, found.path.as_str())).collect();
     assert_eq!(places, [(0, "a.md"), (1, "a.md")]);
 }
 
@@ -281,9 +223,5 @@ async fn any_question_is_survived() {
         search(std::slice::from_ref(&index), question, 10, 1).unwrap();
     }
     assert_eq!(paths(&index, &long), ["a.md"]);
-    assert!(
-        search(std::slice::from_ref(&index), "cod", 0, 1)
-            .unwrap()
-            .is_empty()
-    );
+    assert!(search(std::slice::from_ref(&index), "cod", 0, 1).unwrap().is_empty());
 }

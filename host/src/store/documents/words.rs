@@ -272,15 +272,9 @@ impl Words {
         if part.len() > LONGEST_WORD {
             return;
         }
-        if part
-            .bytes()
-            .any(|byte| byte.is_ascii_uppercase() || byte == b'\'')
-        {
+        if part.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'\'') {
             // `don't` is one word, and `user's` is the word `user`.
-            let part = part
-                .strip_suffix("'s")
-                .or_else(|| part.strip_suffix("'S"))
-                .unwrap_or(part);
+            let part = part.strip_suffix("'s").or_else(|| part.strip_suffix("'S")).unwrap_or(part);
             let mut lower = std::mem::take(&mut self.lower);
             lower.clear();
             lower.extend(part.chars().filter(|character| *character != '\''));
@@ -397,10 +391,7 @@ impl Words {
                 found[pair[1]].follows.push(pair[0]);
             }
         }
-        if found
-            .iter()
-            .any(|word| !QUESTION_WORDS.contains(&word.word.as_str()))
-        {
+        if found.iter().any(|word| !QUESTION_WORDS.contains(&word.word.as_str())) {
             for word in &mut found {
                 if QUESTION_WORDS.contains(&word.word.as_str()) {
                     word.count = 0;
@@ -511,10 +502,7 @@ fn next_part(run: &str) -> Option<(&str, &str)> {
 }
 
 fn is_combining(character: char) -> bool {
-    matches!(
-        character,
-        '\u{300}'..='\u{36f}' | '\u{ad}' | '\u{200c}' | '\u{200d}'
-    )
+    matches!(character, '\u{300}'..='\u{36f}' | '\u{ad}' | '\u{200c}' | '\u{200d}')
 }
 
 /// Scripts that are written without spaces between words.
@@ -576,22 +564,17 @@ fn american(word: &str) -> Option<String> {
     if word.len() < 5 {
         return None;
     }
-    for (british, american) in [
-        ("centre", "center"),
-        ("fibre", "fiber"),
-        ("metre", "meter"),
-        ("litre", "liter"),
-    ] {
+    for (british, american) in
+        [("centre", "center"), ("fibre", "fiber"), ("metre", "meter"), ("litre", "liter")]
+    {
         if let Some(ending) = word.strip_prefix(british) {
             return Some(format!("{american}{ending}"));
         }
     }
-    for stem in [
-        "model", "label", "travel", "cancel", "signal", "channel", "tunnel", "level", "fuel",
-    ] {
-        if let Some(ending) = word
-            .strip_prefix(stem)
-            .and_then(|rest| rest.strip_prefix('l'))
+    for stem in
+        ["model", "label", "travel", "cancel", "signal", "channel", "tunnel", "level", "fuel"]
+    {
+        if let Some(ending) = word.strip_prefix(stem).and_then(|rest| rest.strip_prefix('l'))
             && matches!(ending, "ing" | "ed" | "er" | "ers" | "ings")
         {
             return Some(format!("{stem}{ending}"));
@@ -646,21 +629,14 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let mut found = Vec::new();
         Words::default().each(text, |word, role| {
-            found.push(if role == Role::Whole {
-                format!("+{word}")
-            } else {
-                word.to_owned()
-            });
+            found.push(if role == Role::Whole { format!("+{word}") } else { word.to_owned() });
         });
         found
     }
 
     #[test]
     fn endings_case_and_stop_words_are_levelled() {
-        assert_eq!(
-            words("The Indexing of indexes: INDEXED!"),
-            ["index", "index", "index"]
-        );
+        assert_eq!(words("The Indexing of indexes: INDEXED!"), ["index", "index", "index"]);
         assert_eq!(words("don't the user's files’ it’s"), ["user", "file"]);
     }
 
@@ -671,10 +647,7 @@ mod tests {
         assert_eq!(words("HTTPServer"), ["http", "server", "+httpserver"]);
         assert_eq!(words("APIs"), ["api"]);
         assert_eq!(words("utf-8 utf8"), ["utf", "8", "+utf8", "utf8"]);
-        assert_eq!(
-            words("end. -Start- v1.2"),
-            ["end", "start", "v1", "2", "+v12"]
-        );
+        assert_eq!(words("end. -Start- v1.2"), ["end", "start", "v1", "2", "+v12"]);
     }
 
     #[test]

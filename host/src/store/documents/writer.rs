@@ -58,10 +58,8 @@ impl Writer {
         let (jobs, waiting) = mpsc::channel(64);
         let (prepared, ready) = sync_channel(2);
         let failure = Arc::new(Mutex::new(None));
-        let no_thread = |source| IndexError::File {
-            path: index.path().display().to_string(),
-            source,
-        };
+        let no_thread =
+            |source| IndexError::File { path: index.path().display().to_string(), source };
         std::thread::Builder::new()
             .name("index-words".to_owned())
             .spawn(move || level(waiting, &prepared))
@@ -77,12 +75,7 @@ impl Writer {
             })
             .map_err(no_thread)?;
         let room = Arc::new(Semaphore::new(WAITING as usize));
-        Ok(Self {
-            index: index.clone(),
-            jobs,
-            room,
-            failure,
-        })
+        Ok(Self { index: index.clone(), jobs, room, failure })
     }
 
     /// Hands documents over; returns once there is room for them, not once they
@@ -93,16 +86,11 @@ impl Writer {
             .flat_map(|document| &document.passages)
             .map(|passage| passage.text.len())
             .sum();
-        let size = u32::try_from(bytes / 1000 + 1)
-            .unwrap_or(u32::MAX)
-            .min(WAITING);
+        let size = u32::try_from(bytes / 1000 + 1).unwrap_or(u32::MAX).min(WAITING);
         let Ok(room) = Arc::clone(&self.room).acquire_many_owned(size).await else {
             return Err(self.cause());
         };
-        self.jobs
-            .send(Job::Put(documents, room))
-            .await
-            .map_err(|_| self.cause())
+        self.jobs.send(Job::Put(documents, room)).await.map_err(|_| self.cause())
     }
 
     /// Ends the pass: forgets all other documents, and tells how many.
@@ -144,11 +132,7 @@ fn level(mut waiting: mpsc::Receiver<Job>, prepared: &SyncSender<Prepared>) {
 }
 
 fn level_document(words: &mut Words, document: Document) -> Levelled {
-    let text: usize = document
-        .passages
-        .iter()
-        .map(|passage| passage.text.len())
-        .sum();
+    let text: usize = document.passages.iter().map(|passage| passage.text.len()).sum();
     let mut joined = String::with_capacity(text);
     let mut ends = Vec::with_capacity(document.passages.len() * 2 + 2);
     let mut lengths = Vec::with_capacity(document.passages.len());
@@ -162,12 +146,7 @@ fn level_document(words: &mut Words, document: Document) -> Levelled {
         lengths.push(append(words, &passage.text, &mut joined));
         ends.push(joined.len());
     }
-    Levelled {
-        document,
-        words: joined,
-        ends,
-        lengths,
-    }
+    Levelled { document, words: joined, ends, lengths }
 }
 
 fn append(words: &mut Words, text: &str, joined: &mut String) -> u32 {
@@ -216,11 +195,7 @@ fn write(
 }
 
 fn begin(connection: &Connection, pending: usize) -> Result<(), rusqlite::Error> {
-    if pending == 0 {
-        connection.execute_batch("BEGIN IMMEDIATE")
-    } else {
-        Ok(())
-    }
+    if pending == 0 { connection.execute_batch("BEGIN IMMEDIATE") } else { Ok(()) }
 }
 
 fn commit(connection: &Connection, pending: &mut usize) -> Result<(), rusqlite::Error> {
@@ -253,12 +228,7 @@ fn put(
                     modified: row.get(2)?,
                     changed: row.get(3)?,
                 };
-                Ok((
-                    row.get::<_, i64>(0)?,
-                    stamp,
-                    row.get::<_, i64>(4)?,
-                    row.get::<_, i64>(5)?,
-                ))
+                Ok((row.get::<_, i64>(0)?, stamp, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
             })
             .optional()?;
         if let Some((id, stamp, head, passages)) = known {
@@ -272,14 +242,8 @@ fn put(
         next += 1 + document.passages.len() as i64;
         *pending += levelled.words.len();
     }
-    connection
-        .prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'next'")?
-        .execute([next])?;
-    if *pending > TRANSACTION {
-        commit(connection, pending)
-    } else {
-        Ok(())
-    }
+    connection.prepare_cached("UPDATE meta SET value = ?1 WHERE key = 'next'")?.execute([next])?;
+    if *pending > TRANSACTION { commit(connection, pending) } else { Ok(()) }
 }
 
 fn insert(connection: &Connection, levelled: &Levelled, head: i64) -> Result<(), rusqlite::Error> {
@@ -303,10 +267,8 @@ fn insert(connection: &Connection, levelled: &Levelled, head: i64) -> Result<(),
         return Ok(());
     }
     let mut start = 0;
-    let mut pieces = levelled
-        .ends
-        .iter()
-        .map(|end| &levelled.words[std::mem::replace(&mut start, *end)..*end]);
+    let mut pieces =
+        levelled.ends.iter().map(|end| &levelled.words[std::mem::replace(&mut start, *end)..*end]);
     let mut piece = || pieces.next().unwrap_or_default();
     connection
         .prepare_cached("INSERT INTO words (rowid, title, path) VALUES (?1, ?2, ?3)")?
@@ -346,9 +308,7 @@ fn remove(
             .prepare_cached("DELETE FROM passages WHERE id BETWEEN ?1 AND ?2")?
             .execute((head + 1, head + passages))?;
     }
-    connection
-        .prepare_cached("DELETE FROM documents WHERE id = ?1")?
-        .execute([id])?;
+    connection.prepare_cached("DELETE FROM documents WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 

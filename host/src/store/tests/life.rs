@@ -12,10 +12,7 @@ fn answered() -> CallEnd {
 }
 
 fn any(limit: u32) -> TaskFilter {
-    TaskFilter {
-        status: None,
-        limit,
-    }
+    TaskFilter { status: None, limit }
 }
 
 #[tokio::test]
@@ -29,10 +26,7 @@ async fn a_task_from_start_to_end() {
     assert_eq!((task.plan, task.memo.as_str(), task.rounds), (None, "", 0));
     assert_eq!(store.result(&claim.id).await.unwrap(), None);
 
-    store
-        .save_plan(&claim, r#"{"rounds":2}"#.to_owned())
-        .await
-        .unwrap();
+    store.save_plan(&claim, r#"{"rounds":2}"#.to_owned()).await.unwrap();
     let number = store.begin_call(&claim, call("ask")).await.unwrap();
     let sent = store.calls(&claim.id).await.unwrap().remove(0);
     assert_eq!((sent.number, sent.state), (number, CallState::Sent));
@@ -40,10 +34,7 @@ async fn a_task_from_start_to_end() {
     store.finish_call(&claim, number, answered()).await.unwrap();
     store.save_round(&claim, round(1)).await.unwrap();
     store.save_round(&claim, round(2)).await.unwrap();
-    store
-        .finish_task(&claim, end(Ending::Completed))
-        .await
-        .unwrap();
+    store.finish_task(&claim, end(Ending::Completed)).await.unwrap();
 
     let task = store.task(&claim.id).await.unwrap().unwrap();
     assert_eq!(task.status, Status::Completed);
@@ -71,21 +62,12 @@ async fn a_task_from_start_to_end() {
 async fn what_was_written_is_there_after_closing() {
     let (directory, store) = scratch();
     let claim = create(&store, "question").await;
-    store
-        .finish_task(&claim, end(Ending::Completed))
-        .await
-        .unwrap();
+    store.finish_task(&claim, end(Ending::Completed)).await.unwrap();
     store.tasks(any(1)).await.unwrap();
     store.close().await;
     assert_eq!(store.task(&claim.id).await, Err(StoreError::Closed));
-    assert_eq!(
-        store.create_task(task("late")).await,
-        Err(StoreError::Closed)
-    );
-    assert!(
-        !directory.path().join("tasks.db-wal").exists(),
-        "the log is folded into the file"
-    );
+    assert_eq!(store.create_task(task("late")).await, Err(StoreError::Closed));
+    assert!(!directory.path().join("tasks.db-wal").exists(), "the log is folded into the file");
 
     let again = open(directory.path());
     assert!(again.result(&claim.id).await.unwrap().is_some());
@@ -95,16 +77,10 @@ async fn what_was_written_is_there_after_closing() {
 async fn a_cancelled_task_stays_cancelled() {
     let (_directory, store) = scratch();
     let claim = create(&store, "question").await;
-    let cancelled = TaskEnd {
-        result: None,
-        ..end(Ending::Cancelled)
-    };
+    let cancelled = TaskEnd { result: None, ..end(Ending::Cancelled) };
     store.finish_task(&claim, cancelled).await.unwrap();
 
-    let refused = StoreError::Finished {
-        task: claim.id.clone(),
-        status: Status::Cancelled,
-    };
+    let refused = StoreError::Finished { task: claim.id.clone(), status: Status::Cancelled };
     let completed = store.finish_task(&claim, end(Ending::Completed)).await;
     assert_eq!(completed, Err(refused.clone()));
     let round = store.save_round(&claim, round(1)).await;
@@ -124,17 +100,11 @@ async fn a_cancelled_task_stays_cancelled() {
 async fn a_task_is_finished_once() {
     let (_directory, store) = scratch();
     let claim = create(&store, "question").await;
-    store
-        .finish_task(&claim, end(Ending::Completed))
-        .await
-        .unwrap();
+    store.finish_task(&claim, end(Ending::Completed)).await.unwrap();
     let mut second = end(Ending::Failed);
     second.result.as_mut().unwrap().markdown = "other".to_owned();
     let error = store.finish_task(&claim, second).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("task {} is completed already", claim.id)
-    );
+    assert_eq!(error.to_string(), format!("task {} is completed already", claim.id));
     let result = store.result(&claim.id).await.unwrap().unwrap();
     assert_eq!(result.markdown, "# 42\n");
 }
@@ -144,16 +114,9 @@ async fn a_saved_round_never_changes() {
     let (_directory, store) = scratch();
     let claim = create(&store, "question").await;
     store.save_round(&claim, round(1)).await.unwrap();
-    let again = NewRound {
-        round: "other".to_owned(),
-        memo: "other".to_owned(),
-        ..round(1)
-    };
+    let again = NewRound { round: "other".to_owned(), memo: "other".to_owned(), ..round(1) };
     let error = store.save_round(&claim, again).await.unwrap_err();
-    let expected = StoreError::RoundSaved {
-        task: claim.id.clone(),
-        number: 1,
-    };
+    let expected = StoreError::RoundSaved { task: claim.id.clone(), number: 1 };
     assert_eq!(error, expected);
     let rounds = store.rounds(&claim.id).await.unwrap();
     assert_eq!(rounds[0].round, r#"{"number":1}"#);
@@ -166,10 +129,7 @@ async fn a_call_comes_back_once_and_only_if_it_was_begun() {
     let (_directory, store) = scratch();
     let claim = create(&store, "question").await;
     let never = store.finish_call(&claim, 1, answered()).await;
-    let expected = StoreError::NoOpenCall {
-        task: claim.id.clone(),
-        number: 1,
-    };
+    let expected = StoreError::NoOpenCall { task: claim.id.clone(), number: 1 };
     assert_eq!(never, Err(expected.clone()));
 
     let number = store.begin_call(&claim, call("ask")).await.unwrap();
@@ -209,26 +169,14 @@ async fn the_list_is_newest_first_and_can_be_narrowed() {
     for text in ["first", "second", "third", "fourth"] {
         claims.push(create(&store, text).await);
     }
-    store
-        .finish_task(&claims[1], end(Ending::Completed))
-        .await
-        .unwrap();
-    store
-        .finish_task(&claims[2], end(Ending::Failed))
-        .await
-        .unwrap();
+    store.finish_task(&claims[1], end(Ending::Completed)).await.unwrap();
+    store.finish_task(&claims[2], end(Ending::Failed)).await.unwrap();
 
     let texts = async |status, limit| {
         let tasks = store.tasks(TaskFilter { status, limit }).await.unwrap();
-        tasks
-            .into_iter()
-            .map(|task| task.text)
-            .collect::<Vec<String>>()
+        tasks.into_iter().map(|task| task.text).collect::<Vec<String>>()
     };
-    assert_eq!(
-        texts(None, 10).await,
-        ["fourth", "third", "second", "first"]
-    );
+    assert_eq!(texts(None, 10).await, ["fourth", "third", "second", "first"]);
     assert_eq!(texts(None, 2).await, ["fourth", "third"]);
     assert_eq!(texts(None, 0).await, [""; 0]);
     assert_eq!(texts(Some(Status::Running), 10).await, ["fourth", "first"]);
@@ -257,11 +205,8 @@ async fn a_task_is_found_by_the_beginning_of_its_id() {
     }
     let mut ambiguous = 0;
     for letter in "0123456789abcdef".chars().map(String::from) {
-        let mut expected: Vec<String> = ids
-            .iter()
-            .filter(|id| id.starts_with(&letter))
-            .cloned()
-            .collect();
+        let mut expected: Vec<String> =
+            ids.iter().filter(|id| id.starts_with(&letter)).cloned().collect();
         expected.sort();
         match store.find_task(&letter).await {
             Ok(task) => assert_eq!(vec![task.id], expected),
@@ -281,26 +226,16 @@ async fn a_task_is_found_by_the_beginning_of_its_id() {
             matches!(error, StoreError::NoSuchTask { empty: false, .. }),
             "{nothing:?}: {error}"
         );
-        assert_eq!(
-            error.hint().as_deref(),
-            Some("`bathysphere history` lists the tasks")
-        );
+        assert_eq!(error.hint().as_deref(), Some("`bathysphere history` lists the tasks"));
     }
 }
 
 #[tokio::test]
 async fn any_text_comes_back_as_it_was() {
     let (_directory, store) = scratch();
-    let odd = format!(
-        "{}\0'; DROP TABLE tasks; -- 🦑\u{202e}",
-        "x".repeat(1 << 20)
-    );
+    let odd = format!("{}\0'; DROP TABLE tasks; -- 🦑\u{202e}", "x".repeat(1 << 20));
     let claim = store
-        .create_task(NewTask {
-            tool: odd.clone(),
-            text: odd.clone(),
-            question: odd.clone(),
-        })
+        .create_task(NewTask { tool: odd.clone(), text: odd.clone(), question: odd.clone() })
         .await
         .unwrap();
     let task = store.find_task(&claim.id).await.unwrap();

@@ -31,11 +31,7 @@ fn task(text: &str) -> NewTask {
 }
 
 fn round(number: u32) -> NewRound {
-    NewRound {
-        number,
-        round: format!(r#"{{"number":{number}}}"#),
-        memo: format!("memo {number}"),
-    }
+    NewRound { number, round: format!(r#"{{"number":{number}}}"#), memo: format!("memo {number}") }
 }
 
 fn call(function: &str) -> NewCall {

@@ -18,9 +18,7 @@ async fn a_task_of_a_living_process_is_not_given_away() {
     let second = open(directory.path());
     let claim = create(&first, "question").await;
     assert_eq!(status(&second, &claim).await, Status::Running);
-    let expected = StoreError::Owned {
-        task: claim.id.clone(),
-    };
+    let expected = StoreError::Owned { task: claim.id.clone() };
     assert_eq!(second.claim_task(&claim.id).await, Err(expected.clone()));
     // Nor to the one that has it: two claims would be two owners.
     assert_eq!(first.claim_task(&claim.id).await, Err(expected));
@@ -32,19 +30,13 @@ async fn an_interrupted_task_goes_on_with_its_new_owner() {
     let second = open(directory.path());
     let claim = create(&first, "question").await;
     let done = create(&first, "done").await;
-    first
-        .finish_task(&done, end(Ending::Completed))
-        .await
-        .unwrap();
+    first.finish_task(&done, end(Ending::Completed)).await.unwrap();
     first.save_round(&claim, round(1)).await.unwrap();
     first.close().await;
 
     assert_eq!(status(&second, &claim).await, Status::Interrupted);
     assert_eq!(status(&second, &done).await, Status::Completed);
-    let filter = |status| TaskFilter {
-        status: Some(status),
-        limit: 10,
-    };
+    let filter = |status| TaskFilter { status: Some(status), limit: 10 };
     let interrupted = second.tasks(filter(Status::Interrupted)).await.unwrap();
     assert_eq!(interrupted.len(), 1);
     assert_eq!(interrupted[0].id, claim.id);
@@ -53,10 +45,7 @@ async fn an_interrupted_task_goes_on_with_its_new_owner() {
     let taken = second.claim_task(&claim.id).await.unwrap();
     assert_eq!(status(&second, &taken).await, Status::Running);
     second.save_round(&taken, round(2)).await.unwrap();
-    second
-        .finish_task(&taken, end(Ending::Completed))
-        .await
-        .unwrap();
+    second.finish_task(&taken, end(Ending::Completed)).await.unwrap();
     assert_eq!(second.rounds(&claim.id).await.unwrap().len(), 2);
 }
 
@@ -69,14 +58,9 @@ async fn a_former_owner_can_write_no_more() {
     forget_owners(directory.path());
     let taken = second.claim_task(&claim.id).await.unwrap();
 
-    let lost = StoreError::LostOwnership {
-        task: claim.id.clone(),
-    };
-    let answer = crate::store::CallEnd {
-        outcome: Ok("{}".to_owned()),
-        usage: None,
-        cost_usd: None,
-    };
+    let lost = StoreError::LostOwnership { task: claim.id.clone() };
+    let answer =
+        crate::store::CallEnd { outcome: Ok("{}".to_owned()), usage: None, cost_usd: None };
     let plan = first.save_plan(&claim, "{}".to_owned()).await;
     assert_eq!(plan, Err(lost.clone()));
     let saved = first.save_round(&claim, round(1)).await;

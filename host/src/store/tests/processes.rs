@@ -20,10 +20,7 @@ const ROUNDS: u32 = 5;
 /// Large enough to need several pages of the file, so that half of it could be
 /// written.
 fn large_round(number: u32) -> NewRound {
-    NewRound {
-        round: format!("{number}:{}", "x".repeat(20_000)),
-        ..round(number)
-    }
+    NewRound { round: format!("{number}:{}", "x".repeat(20_000)), ..round(number) }
 }
 
 struct Process {
@@ -155,10 +152,7 @@ async fn write_many(store: &Store) {
                 assert_eq!(sent, number);
                 store.save_round(&claim, round(number)).await.unwrap();
             }
-            store
-                .finish_task(&claim, end(Ending::Completed))
-                .await
-                .unwrap();
+            store.finish_task(&claim, end(Ending::Completed)).await.unwrap();
         });
     }
     tasks.join_all().await;
@@ -167,9 +161,8 @@ async fn write_many(store: &Store) {
 #[tokio::test]
 async fn processes_that_write_at_once_lose_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let mut processes: Vec<Process> = (0..3)
-        .map(|_| Process::start("write", directory.path()))
-        .collect();
+    let mut processes: Vec<Process> =
+        (0..3).map(|_| Process::start("write", directory.path())).collect();
     // All of them find no database, and make it together.
     for process in &mut processes {
         assert_eq!(process.says(), "ready");
@@ -184,10 +177,7 @@ async fn processes_that_write_at_once_lose_nothing() {
         assert!(status.success(), "{}", said.join("\n"));
     }
 
-    let all = TaskFilter {
-        status: None,
-        limit: u32::MAX,
-    };
+    let all = TaskFilter { status: None, limit: u32::MAX };
     let tasks = store.tasks(all).await.unwrap();
     assert_eq!(tasks.len(), 4 * TASKS);
     for task in tasks {
@@ -215,11 +205,7 @@ async fn a_call_that_was_sent_when_the_process_died_is_seen_as_sent() {
     assert_eq!((&calls[0].outcome, calls[0].returned_at), (&None, None));
 
     // Its lock file outlived it, until the next process took a lock.
-    let locks = || {
-        std::fs::read_dir(directory.path().join("owners"))
-            .unwrap()
-            .count()
-    };
+    let locks = || std::fs::read_dir(directory.path().join("owners")).unwrap().count();
     assert_eq!(locks(), 1);
     let claim = store.claim_task(&id).await.unwrap();
     assert_eq!(locks(), 1);
@@ -254,9 +240,7 @@ async fn a_process_killed_while_it_writes_leaves_whole_rounds() {
     }
     let sound = |reading: &crate::store::Reading<'_>| {
         let check = "PRAGMA integrity_check";
-        Ok(reading
-            .connection
-            .query_row(check, [], |row| row.get::<_, String>(0))?)
+        Ok(reading.connection.query_row(check, [], |row| row.get::<_, String>(0))?)
     };
     assert_eq!(store.read(sound).await.unwrap(), "ok");
 }

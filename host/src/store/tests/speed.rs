@@ -47,18 +47,12 @@ async fn cost_of_reading_and_writing() {
     .await;
     let claims = claims.into_inner().unwrap();
     let save_round = Times::of("save_round of 8 KB", 200, async |number| {
-        let round = NewRound {
-            round: "x".repeat(8192),
-            ..round(1)
-        };
+        let round = NewRound { round: "x".repeat(8192), ..round(1) };
         store.save_round(&claims[number], round).await.unwrap();
     })
     .await;
     Times::of("begin_call", 200, async |number| {
-        store
-            .begin_call(&claims[number], call("ask"))
-            .await
-            .unwrap();
+        store.begin_call(&claims[number], call("ask")).await.unwrap();
     })
     .await;
 
@@ -80,10 +74,7 @@ async fn cost_of_reading_and_writing() {
     })
     .await;
     let list = Times::of("the newest 20", 500, async |_| {
-        let filter = TaskFilter {
-            status: None,
-            limit: 20,
-        };
+        let filter = TaskFilter { status: None, limit: 20 };
         store.tasks(filter).await.unwrap();
     })
     .await;

@@ -22,10 +22,7 @@ async fn error_of(store: &Store) -> StoreError {
 }
 
 async fn count(store: &Store) -> usize {
-    let all = TaskFilter {
-        status: None,
-        limit: u32::MAX,
-    };
+    let all = TaskFilter { status: None, limit: u32::MAX };
     store.tasks(all).await.unwrap().len()
 }
 
@@ -58,10 +55,7 @@ async fn a_database_of_a_newer_version() {
     let (directory, store) = scratch();
     store.check().await.unwrap();
     store.close().await;
-    Connection::open(path(&directory))
-        .unwrap()
-        .pragma_update(None, "user_version", 99)
-        .unwrap();
+    Connection::open(path(&directory)).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = error_of(&open(directory.path())).await;
     assert_eq!(error.fault(), Some(Fault::NewerSchema));
     let text = error.to_string();
@@ -116,9 +110,7 @@ async fn a_database_that_another_process_keeps_locked() {
     let patient = store;
     let hasty = Store::open_with(path(&directory), Duration::from_millis(20));
     let mut other = Connection::open(path(&directory)).unwrap();
-    let lock = other
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .unwrap();
+    let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     let error = hasty.create_task(task("question")).await.unwrap_err();
     assert_eq!(error.fault(), Some(Fault::Locked), "{error}");
     // Reading goes on meanwhile, and so does the one that waits.
@@ -145,10 +137,7 @@ async fn a_full_disk_costs_the_write_and_nothing_else() {
         Ok(())
     };
     store.shared.writer.submit(full).await.unwrap();
-    let large = NewRound {
-        round: "x".repeat(1 << 20),
-        ..round(1)
-    };
+    let large = NewRound { round: "x".repeat(1 << 20), ..round(1) };
     let error = store.save_round(&claim, large.clone()).await.unwrap_err();
     assert_eq!(error.fault(), Some(Fault::Full), "{error}");
     let task = store.task(&claim.id).await.unwrap().unwrap();

@@ -105,10 +105,7 @@ pub fn split(text: &str) -> Split {
     if let Some(block) = block {
         end(&mut packer, &mut open, block);
     }
-    Split {
-        title: String::new(),
-        passages: packer.finish(),
-    }
+    Split { title: String::new(), passages: packer.finish() }
 }
 
 struct Block {
@@ -136,9 +133,7 @@ fn end(packer: &mut Packer<'_>, open: &mut Vec<(usize, String)>, block: Block) {
 /// The line without what follows its signature, when it opens an item.
 fn item(line: &str) -> Option<String> {
     let line = line.trim();
-    let mut words = line
-        .split_ascii_whitespace()
-        .skip_while(|word| QUALIFIERS.contains(word));
+    let mut words = line.split_ascii_whitespace().skip_while(|word| QUALIFIERS.contains(word));
     let first = words.next()?;
     let opener = first.split(['<', '(']).next().unwrap_or(first);
     if !OPENERS.contains(&opener) || line.ends_with(',') {
@@ -148,9 +143,7 @@ fn item(line: &str) -> Option<String> {
         character.is_alphabetic() || matches!(character, '_' | '(' | '"' | '\'' | '*')
     };
     let named = opener.len() < first.len()
-        || words
-            .next()
-            .is_some_and(|name| name.starts_with(starts_name));
+        || words.next().is_some_and(|name| name.starts_with(starts_name));
     let signature = line.trim_end_matches(['{', ':', ' ', ';', '(']);
     named.then(|| shorten(signature, 100))
 }
@@ -169,13 +162,7 @@ mod tests {
         let found = split(&text).passages;
         let short: Vec<_> = found
             .iter()
-            .map(|one| {
-                (
-                    one.heading.as_str(),
-                    one.start_line,
-                    one.text.lines().next().unwrap(),
-                )
-            })
+            .map(|one| (one.heading.as_str(), one.start_line, one.text.lines().next().unwrap()))
             .collect();
         assert_eq!(short, [("", 1, "use a;"), ("fn take()", 19, "/// Takes.")]);
     }
@@ -201,10 +188,7 @@ mod tests {
             item("export default function main() {"),
             Some("export default function main()".into())
         );
-        assert_eq!(
-            item("impl<T> Trait for Type {"),
-            Some("impl<T> Trait for Type".into())
-        );
+        assert_eq!(item("impl<T> Trait for Type {"), Some("impl<T> Trait for Type".into()));
         assert_eq!(item("let function = 1;"), None);
         assert_eq!(item("// fn commented()"), None);
         assert_eq!(item("return type"), None);

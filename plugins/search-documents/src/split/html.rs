@@ -6,9 +6,7 @@ use super::{Headings, Split};
 use crate::source::Passage;
 
 /// Elements whose content is not text for readers.
-const SKIPPED: &[&str] = &[
-    "script", "style", "noscript", "template", "svg", "nav", "iframe",
-];
+const SKIPPED: &[&str] = &["script", "style", "noscript", "template", "svg", "nav", "iframe"];
 
 /// Elements that begin or end a paragraph.
 const BLOCKS: &[&str] = &[
@@ -99,11 +97,7 @@ fn pack(passages: &mut Vec<Passage>, heading: &str, section: &[&Block]) {
         let lines = block.text.split('\n').count() as u32;
         for line in 0..lines {
             // A preformatted block keeps its lines; the others are one line.
-            let here = if lines > 1 {
-                (block.first + line).min(block.last)
-            } else {
-                block.first
-            };
+            let here = if lines > 1 { (block.first + line).min(block.last) } else { block.first };
             source.push((here, if lines > 1 { here } else { block.last }));
         }
         blocks.push((start, text.len(), first, first + lines - 1));
@@ -224,8 +218,7 @@ impl Reader {
             } else {
                 &decoded
             };
-            self.current
-                .extend(decoded.chars().filter(|character| *character != '\r'));
+            self.current.extend(decoded.chars().filter(|character| *character != '\r'));
             return;
         }
         if decoded.starts_with(char::is_whitespace) {
@@ -244,22 +237,14 @@ impl Reader {
 
     fn space(&mut self, line_break: bool) {
         if !self.current.is_empty() && !self.current.ends_with([' ', '\n']) {
-            self.current.push(if line_break && self.preformatted {
-                '\n'
-            } else {
-                ' '
-            });
+            self.current.push(if line_break && self.preformatted { '\n' } else { ' ' });
         }
     }
 
     fn end(&mut self) {
         let text = self.current.trim_end();
         if !text.trim().is_empty() {
-            let text = if self.level > 0 {
-                collapse(text)
-            } else {
-                text.to_owned()
-            };
+            let text = if self.level > 0 { collapse(text) } else { text.to_owned() };
             self.out.push(Block {
                 level: self.level,
                 first: self.first,
@@ -415,21 +400,11 @@ mod tests {
         let found: Vec<_> = split
             .passages
             .iter()
-            .map(|one| {
-                (
-                    one.heading.as_str(),
-                    one.start_line,
-                    one.end_line,
-                    one.text.as_str(),
-                )
-            })
+            .map(|one| (one.heading.as_str(), one.start_line, one.end_line, one.text.as_str()))
             .collect();
         assert_eq!(
             found,
-            [
-                ("The Sea", 5, 6, "Salt water <deep>."),
-                ("The Sea › Fish", 9, 9, "Cod.\nEel too.")
-            ]
+            [("The Sea", 5, 6, "Salt water <deep>."), ("The Sea › Fish", 9, 9, "Cod.\nEel too.")]
         );
     }
 
@@ -437,10 +412,7 @@ mod tests {
     fn preformatted_text_keeps_its_lines() {
         let split = split("<p>a</p>\n<pre>one\n  two\nthree</pre>\n");
         assert_eq!(split.passages[0].text, "a\none\n  two\nthree");
-        assert_eq!(
-            (split.passages[0].start_line, split.passages[0].end_line),
-            (1, 4)
-        );
+        assert_eq!((split.passages[0].start_line, split.passages[0].end_line), (1, 4));
     }
 
     #[test]

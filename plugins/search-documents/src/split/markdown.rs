@@ -52,15 +52,8 @@ pub fn split(text: &str) -> Split {
     }
     reader.end_block();
     reader.flush_pending();
-    let title = if front_title.is_empty() {
-        reader.title
-    } else {
-        front_title
-    };
-    Split {
-        title,
-        passages: reader.packer.finish(),
-    }
+    let title = if front_title.is_empty() { reader.title } else { front_title };
+    Split { title, passages: reader.packer.finish() }
 }
 
 struct Reader<'a> {
@@ -142,10 +135,7 @@ impl<'a> Reader<'a> {
                 return title;
             }
             if let Some(value) = line.text.strip_prefix("title:") {
-                value
-                    .trim()
-                    .trim_matches(['"', '\''])
-                    .clone_into(&mut title);
+                value.trim().trim_matches(['"', '\'']).clone_into(&mut title);
             } else {
                 let start = line.text.as_ptr() as usize - text.as_ptr() as usize;
                 if !line.is_blank() {
@@ -196,10 +186,8 @@ fn underline(line: &str) -> Option<u8> {
 /// A heading's text without its markup.
 fn plain(text: &str) -> String {
     // `{#id}` at the end names the heading for links.
-    let text = text
-        .rsplit_once(" {#")
-        .filter(|(_, id)| id.ends_with('}'))
-        .map_or(text, |(text, _)| text);
+    let text =
+        text.rsplit_once(" {#").filter(|(_, id)| id.ends_with('}')).map_or(text, |(text, _)| text);
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find(['[', '`', '*']) {
@@ -240,12 +228,7 @@ mod tests {
             outline(text),
             [
                 ("Guide".into(), 3, 3, "Intro.".into()),
-                (
-                    "Guide › Install".into(),
-                    6,
-                    8,
-                    "Run it.\n\nThen wait.".into()
-                ),
+                ("Guide › Install".into(), 6, 8, "Run it.\n\nThen wait.".into()),
                 ("Guide › Usage".into(), 13, 13, "Go.".into()),
                 ("Other".into(), 16, 16, "End.".into()),
             ] as [(String, u32, u32, String); 4]
@@ -257,12 +240,7 @@ mod tests {
         let text = "## A\n```sh\n# not a heading\n\nls\n```\nafter\n";
         assert_eq!(
             outline(text),
-            [(
-                "A".to_owned(),
-                2,
-                7,
-                "```sh\n# not a heading\n\nls\n```\nafter".to_owned()
-            )]
+            [("A".to_owned(), 2, 7, "```sh\n# not a heading\n\nls\n```\nafter".to_owned())]
         );
     }
 
@@ -271,13 +249,7 @@ mod tests {
         let split = split("---\ntitle: \"The Title\"\ntags: one, two\n---\n# Another\ntext\n");
         assert_eq!(split.title, "The Title");
         assert_eq!(split.passages[0].text, "tags: one, two");
-        assert_eq!(
-            (
-                split.passages[1].start_line,
-                split.passages[1].text.as_str()
-            ),
-            (6, "text")
-        );
+        assert_eq!((split.passages[1].start_line, split.passages[1].text.as_str()), (6, "text"));
     }
 
     #[test]

@@ -42,9 +42,8 @@ pub fn split(kind: Kind, text: &str, path: &str) -> Split {
 /// `notes/first-steps.md` is about first steps.
 fn name_as_title(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name
-        .rsplit_once('.')
-        .map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    let stem =
+        name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
     stem.replace(['-', '_'], " ").trim().to_owned()
 }
 
@@ -88,9 +87,7 @@ impl Line<'_> {
 }
 
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
-    text.lines()
-        .zip(1..)
-        .map(|(text, number)| Line { text, number })
+    text.lines().zip(1..).map(|(text, number)| Line { text, number })
 }
 
 /// Words as a reader counts them.
@@ -111,10 +108,7 @@ fn shorten(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(most).collect();
-    let end = cut
-        .rfind(' ')
-        .filter(|end| *end > most / 2)
-        .unwrap_or(cut.len());
+    let end = cut.rfind(' ').filter(|end| *end > most / 2).unwrap_or(cut.len());
     format!("{}…", cut[..end].trim_end())
 }
 
@@ -128,10 +122,7 @@ mod tests {
             split(Kind::Markdown, "some text\n", "notes/first-steps.md").title,
             "first steps"
         );
-        assert_eq!(
-            split(Kind::Code, "fn main() {}\n", "src/main.rs").title,
-            "src/main.rs"
-        );
+        assert_eq!(split(Kind::Code, "fn main() {}\n", "src/main.rs").title, "src/main.rs");
     }
 
     #[test]
@@ -153,13 +144,7 @@ mod tests {
             "<script>",
             "<pre>\n\n",
         ];
-        for kind in [
-            Kind::Markdown,
-            Kind::ReStructured,
-            Kind::Html,
-            Kind::Text,
-            Kind::Code,
-        ] {
+        for kind in [Kind::Markdown, Kind::ReStructured, Kind::Html, Kind::Text, Kind::Code] {
             for one in awkward {
                 for other in awkward {
                     let text = format!("{one}{other}");

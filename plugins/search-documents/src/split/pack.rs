@@ -29,12 +29,7 @@ struct Open {
 
 impl<'a> Packer<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            passages: Vec::new(),
-            heading: String::new(),
-            open: None,
-        }
+        Self { text, passages: Vec::new(), heading: String::new(), open: None }
     }
 
     /// Begins a section: nothing is joined over its edge.
@@ -45,11 +40,7 @@ impl<'a> Packer<'a> {
 
     /// Ends the passage here if it is already of some size.
     pub fn rather_here(&mut self) {
-        if self
-            .open
-            .as_ref()
-            .is_some_and(|open| open.words >= ENOUGH / 2)
-        {
+        if self.open.as_ref().is_some_and(|open| open.words >= ENOUGH / 2) {
             self.close();
         }
     }
@@ -79,13 +70,7 @@ impl<'a> Packer<'a> {
             self.part(start, end, start_line);
             return;
         }
-        self.open = Some(Open {
-            start,
-            end,
-            start_line,
-            end_line,
-            words,
-        });
+        self.open = Some(Open { start, end, start_line, end_line, words });
     }
 
     /// Parts a block that is too large, at the ends of lines, and within a line
@@ -211,24 +196,13 @@ mod tests {
             .collect::<Vec<_>>()
             .join("\n\n");
         let passages = pack(&text);
-        assert!(
-            passages.len() > 3 && passages.len() < 9,
-            "{}",
-            passages.len()
-        );
+        assert!(passages.len() > 3 && passages.len() < 9, "{}", passages.len());
         for passage in &passages[..passages.len() - 1] {
             assert!((ENOUGH..=MOST).contains(&count_words(&passage.text)));
         }
-        let joined: Vec<_> = passages
-            .iter()
-            .map(|passage| passage.text.as_str())
-            .collect();
+        let joined: Vec<_> = passages.iter().map(|passage| passage.text.as_str()).collect();
         assert_eq!(joined.join("\n\n"), text);
-        assert!(
-            passages
-                .windows(2)
-                .all(|pair| pair[1].start_line == pair[0].end_line + 2)
-        );
+        assert!(passages.windows(2).all(|pair| pair[1].start_line == pair[0].end_line + 2));
     }
 
     #[test]
@@ -241,10 +215,7 @@ mod tests {
             assert!(count_words(&passage.text) <= TOLERATED);
             assert_eq!((passage.start_line, passage.end_line), (1, 1));
         }
-        let words: usize = passages
-            .iter()
-            .map(|passage| count_words(&passage.text))
-            .sum();
+        let words: usize = passages.iter().map(|passage| count_words(&passage.text)).sum();
         assert_eq!(words, 1400);
     }
 
@@ -259,16 +230,8 @@ mod tests {
         let passages = packer.finish();
         assert!(passages.len() > 2);
         for passage in &passages {
-            assert!(
-                passage
-                    .text
-                    .starts_with(&format!("line {} ", passage.start_line - 10))
-            );
-            assert!(
-                passage
-                    .text
-                    .contains(&format!("line {} ", passage.end_line - 10))
-            );
+            assert!(passage.text.starts_with(&format!("line {} ", passage.start_line - 10)));
+            assert!(passage.text.contains(&format!("line {} ", passage.end_line - 10)));
         }
         assert_eq!(passages.last().unwrap().end_line, 110);
     }

@@ -18,13 +18,10 @@ pub fn split(text: &str) -> Split {
         }
         if let Some((heading, mark, overlined, length)) = heading(&all[at..]) {
             let style = (mark, overlined);
-            let level = levels
-                .iter()
-                .position(|known| *known == style)
-                .unwrap_or_else(|| {
-                    levels.push(style);
-                    levels.len() - 1
-                });
+            let level = levels.iter().position(|known| *known == style).unwrap_or_else(|| {
+                levels.push(style);
+                levels.len() - 1
+            });
             if title.is_empty() {
                 heading.clone_into(&mut title);
             }
@@ -44,10 +41,7 @@ pub fn split(text: &str) -> Split {
         let end = offset(text, all[at - 1]) + all[at - 1].text.len();
         packer.block(start, end, all[first].number, all[at - 1].number);
     }
-    Split {
-        title,
-        passages: packer.finish(),
-    }
+    Split { title, passages: packer.finish() }
 }
 
 fn offset(text: &str, line: Line<'_>) -> usize {

@@ -24,10 +24,7 @@ pub fn split(text: &str) -> Split {
     if let Some((start, end, first, last)) = block {
         packer.block(start, end, first, last);
     }
-    Split {
-        title: title(text).unwrap_or_default(),
-        passages: packer.finish(),
-    }
+    Split { title: title(text).unwrap_or_default(), passages: packer.finish() }
 }
 
 /// The first line, when it stands alone, is short and is no sentence.
@@ -52,10 +49,7 @@ mod tests {
         let split = split("A Short History\n\nIt began.\nIt went on.\n\nIt ended.\n");
         assert_eq!(split.title, "A Short History");
         assert_eq!(split.passages.len(), 1);
-        assert_eq!(
-            (split.passages[0].start_line, split.passages[0].end_line),
-            (1, 6)
-        );
+        assert_eq!((split.passages[0].start_line, split.passages[0].end_line), (1, 6));
     }
 
     #[test]

@@ -20,10 +20,7 @@ impl Memory {
             .iter()
             .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
             .collect();
-        Self {
-            files,
-            ..Self::default()
-        }
+        Self { files, ..Self::default() }
     }
 
     fn paths(&self) -> Vec<String> {
@@ -33,38 +30,25 @@ impl Memory {
 
 impl Documents for Memory {
     fn roots(&self) -> Vec<Root> {
-        vec![Root {
-            id: 0,
-            prefix: "docs/".to_owned(),
-        }]
+        vec![Root { id: 0, prefix: "docs/".to_owned() }]
     }
 
     fn list(&self, _: u32, path: &str) -> Result<Vec<Entry>, String> {
         if self.unreadable.contains(path) {
             return Err(format!("docs/{path} cannot be listed"));
         }
-        let base = if path.is_empty() {
-            String::new()
-        } else {
-            format!("{path}/")
-        };
+        let base = if path.is_empty() { String::new() } else { format!("{path}/") };
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         for (file, bytes) in &self.files {
             let Some(below) = file.strip_prefix(&base) else {
                 continue;
             };
-            let (name, is_directory) = below
-                .split_once('/')
-                .map_or((below, false), |(name, _)| (name, true));
+            let (name, is_directory) =
+                below.split_once('/').map_or((below, false), |(name, _)| (name, true));
             let indexed = self.indexed.borrow().contains_key(file);
             entries.insert(
                 name.to_owned(),
-                Entry {
-                    name: name.to_owned(),
-                    is_directory,
-                    size: bytes.len() as u64,
-                    indexed,
-                },
+                Entry { name: name.to_owned(), is_directory, size: bytes.len() as u64, indexed },
             );
         }
         Ok(entries.into_values().collect())
@@ -75,26 +59,19 @@ impl Documents for Memory {
             return Err(format!("docs/{path} cannot be read"));
         }
         self.read.borrow_mut().push(path.to_owned());
-        self.files
-            .get(path)
-            .cloned()
-            .ok_or_else(|| "missing".to_owned())
+        self.files.get(path).cloned().ok_or_else(|| "missing".to_owned())
     }
 
     fn put(&self, documents: Vec<Document>) -> Result<(), String> {
         for document in documents {
-            self.indexed
-                .borrow_mut()
-                .insert(document.path.clone(), document);
+            self.indexed.borrow_mut().insert(document.path.clone(), document);
         }
         Ok(())
     }
 
     fn retain(&self, _: u32, paths: &[String]) -> Result<u32, String> {
         let before = self.indexed.borrow().len();
-        self.indexed
-            .borrow_mut()
-            .retain(|path, _| paths.contains(path));
+        self.indexed.borrow_mut().retain(|path, _| paths.contains(path));
         Ok((before - self.indexed.borrow().len()) as u32)
     }
 
@@ -126,18 +103,8 @@ fn ignored_hidden_and_foreign_files_are_passed_over() {
     assert_eq!(result.notes, Vec::<String>::new());
     assert_eq!(memory.progress.borrow().last(), Some(&(3, Some(3))));
 
-    let everything = Memory {
-        files: memory.files.clone(),
-        ..Memory::default()
-    };
-    update(
-        &everything,
-        &Settings {
-            gitignore: false,
-            ..Settings::default()
-        },
-    )
-    .unwrap();
+    let everything = Memory { files: memory.files.clone(), ..Memory::default() };
+    update(&everything, &Settings { gitignore: false, ..Settings::default() }).unwrap();
     assert!(everything.paths().contains(&"build/out.md".to_owned()));
 }
 
@@ -163,17 +130,8 @@ fn what_cannot_be_read_is_noted_and_the_rest_goes_on() {
     ]);
     memory.files.insert("binary.txt".to_owned(), vec![0, 1, 2]);
     memory.files.insert("huge.md".to_owned(), vec![b'a'; 2000]);
-    memory
-        .unreadable
-        .extend(["bad.md".to_owned(), "closed".to_owned()]);
-    let result = update(
-        &memory,
-        &Settings {
-            max_file_kb: 1,
-            ..Settings::default()
-        },
-    )
-    .unwrap();
+    memory.unreadable.extend(["bad.md".to_owned(), "closed".to_owned()]);
+    let result = update(&memory, &Settings { max_file_kb: 1, ..Settings::default() }).unwrap();
     assert_eq!(memory.paths(), ["a.md", "big.md", "binary.txt"]);
     assert!(memory.indexed.borrow()["binary.txt"].passages.is_empty());
     assert_eq!(
