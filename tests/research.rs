@@ -36,7 +36,7 @@ fn every_finding_stands_where_it_says() {
 fn the_report_is_markdown_that_names_file_and_line() {
     let (home, documents) = (Home::new(), Documents::new());
     let finished = home
-        .run(["research", "How is a failover done?", "--docs", text(&documents)])
+        .run(["research", "How do I fail over to the standby?", "--docs", text(&documents)])
         .assert_success();
     let report = &finished.stdout;
     assert!(report.starts_with('#'), "{report}");

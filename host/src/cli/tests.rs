@@ -130,7 +130,7 @@ async fn research_prints_the_report_and_tells_how_it_went() {
     assert_eq!(ran.printed, crate::report::render_markdown(&outcomes::found()));
     insta::assert_snapshot!(ran.said, @r"
     [INFO] search-documents: 3 documents ready (3 read)
-    done in 0.4 s · 2 rounds · 4 findings from 3 files · saved as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
+    done in 0.4 s · 2 rounds · 4 findings from 3 files · saved as 0198c2f4 (bathysphere show 0198c2f4)
     ");
     let asked = desk.asked.lock().unwrap();
     let [request] = asked.as_slice() else { panic!("asked once") };
@@ -166,7 +166,7 @@ async fn how_it_ended_decides_the_exit_code() {
     [INFO] search-documents: 3 documents ready (3 read)
     error: search-documents: the index is locked
     hint: try again when the other process is done
-    failed after 0.4 s · 1 round · nothing found · kept as 0198c2f4-7a1b (bathysphere show 0198c2f4-7a1b)
+    failed after 0.4 s · 1 round · nothing found · kept as 0198c2f4 (bathysphere show 0198c2f4)
     ");
 
     let nothing = ran(&Fake::new(Ok(outcomes::nothing_found())), &["research", "why?"], "").await;

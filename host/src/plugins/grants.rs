@@ -1,6 +1,8 @@
 //! What a component asks for (its imports) held against what its kind may have
 //! and what plugins.toml grants. Nothing is linked that was not let through here.
 
+use std::collections::HashSet;
+
 use super::{Kind, LoadError};
 use crate::config::Grants;
 
@@ -14,17 +16,30 @@ const HARMLESS: &[&str] = &["wasi:io", "wasi:cli", "wasi:clocks", "wasi:random"]
 /// WASI packages that reach further. Granted, they are linked to nothing.
 const REACHING: &[(&str, &str)] = &[("wasi:filesystem", "files"), ("wasi:sockets", "the network")];
 
-/// Holds a component's import names against kind and grants.
+/// Holds a component's import names against kind and grants. All that is refused
+/// is told at once, each package by its first interface.
 pub fn check_imports<'a>(
     plugin: &str,
     kind: Kind,
     grants: &Grants,
     imports: impl Iterator<Item = &'a str>,
 ) -> Result<(), LoadError> {
+    let mut refused: Option<LoadError> = None;
+    let mut packages = HashSet::new();
     for import in imports {
-        check_import(plugin, kind, grants, import)?;
+        let Err(error) = check_import(plugin, kind, grants, import) else { continue };
+        let new = packages.insert(import.split('/').next().unwrap_or(import));
+        match &mut refused {
+            None => refused = Some(error),
+            Some(first) if new => {
+                first.message.push_str("; ");
+                first.message.push_str(&error.message);
+                first.lacks_grant &= error.lacks_grant;
+            }
+            Some(_) => {}
+        }
     }
-    Ok(())
+    refused.map_or(Ok(()), Err)
 }
 
 fn check_import(plugin: &str, kind: Kind, grants: &Grants, import: &str) -> Result<(), LoadError> {
@@ -222,6 +237,20 @@ mod tests {
         assert!(
             message(Kind::Strategy, &grants, "wasi:sockets/tcp@0.2.6").contains("may not reach")
         );
+    }
+
+    #[test]
+    fn everything_that_is_refused_is_told_at_once() {
+        let imports = [
+            "wasi:filesystem/types@0.2.6",
+            "wasi:filesystem/preopens@0.2.6",
+            "wasi:sockets/tcp@0.2.6",
+        ];
+        let error = check_imports("probe", Kind::Strategy, &Grants::default(), imports.into_iter())
+            .unwrap_err();
+        assert!(error.message.contains("reach files"), "{error}");
+        assert!(error.message.contains("reach the network"), "{error}");
+        assert!(!error.message.contains("preopens"), "{error}");
     }
 
     #[test]

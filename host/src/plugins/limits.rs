@@ -97,26 +97,31 @@ pub fn describe(limit: LimitKind, limits: &Limits, timeout: Duration) -> String 
     match limit {
         LimitKind::Memory => {
             format!(
-                "wanted more than its {} of memory, and was ended",
+                "wanted more than {} of memory, its limit, and was ended",
                 mebibytes(limits.memory_bytes)
             )
         }
         LimitKind::Compute => {
-            format!("computed for more than its {}, and was ended", seconds(limits.compute))
+            format!("computed for more than {}, its limit, and was ended", seconds(limits.compute))
         }
-        LimitKind::Timeout => format!("took longer than its {}, and was ended", seconds(timeout)),
+        LimitKind::Timeout => {
+            format!("took longer than {}, its limit, and was ended", seconds(timeout))
+        }
         LimitKind::HostCalls => {
-            format!("made more than its {} calls to the host, and was ended", limits.host_calls)
+            format!(
+                "made more than {} calls to the host, its limit, and was ended",
+                limits.host_calls
+            )
         }
         LimitKind::ValueSize => {
             format!(
-                "passed a value larger than its {}, and was ended",
+                "passed a value of more than {}, its limit, and was ended",
                 mebibytes(limits.value_bytes)
             )
         }
         LimitKind::Stack => "overflowed its stack (endless recursion?), and was ended".to_owned(),
         LimitKind::Printed => {
-            format!("printed more than {} KiB, and was ended", PRINTED_BYTES >> 10)
+            format!("printed more than {} KiB, the limit, and was ended", PRINTED_BYTES >> 10)
         }
     }
 }

@@ -112,9 +112,10 @@ impl<'a> Gatherer<'a> {
         let call = self.begin(round.number, name, "search", &query.text).await?;
         let answer = self.backends().search.search(&query, progress_of(self.run.events)).await;
         self.end(call, &answer, |results| &results.usage).await;
-        let answer = answer?;
+        let mut answer = answer?;
+        // A search is a search, whether or not the backend counts it.
+        answer.usage.searches = answer.usage.searches.max(1);
         round.usage.add(&answer.usage);
-        round.usage.searches += 1;
         Ok(answer.hits)
     }
 
@@ -160,9 +161,9 @@ impl<'a> Gatherer<'a> {
         let call = self.begin(round.number, name, "fetch", url).await?;
         let page = pages.fetch(&request, progress_of(self.run.events)).await;
         self.end(call, &page, |page| &page.usage).await;
-        let page = page?;
+        let mut page = page?;
+        page.usage.pages = page.usage.pages.max(1);
         round.usage.add(&page.usage);
-        round.usage.pages += 1;
         Ok(page.text)
     }
 
@@ -192,7 +193,13 @@ impl<'a> Gatherer<'a> {
             .quality
             .unwrap_or_else(|| quality::estimate(&self.question.text, &reply.findings));
         round.usage.add(&reply.usage);
-        round.answer = Some(reply.text);
+        if reply.findings.is_empty() {
+            // What it says then is that there is no answer.
+            progress.note = Some(reply.text);
+        } else {
+            round.answer = Some(reply.text);
+            progress.note = None;
+        }
         round.findings = reply.findings;
         round.follow_ups = reply.follow_ups;
         progress.model = reply.model.or(progress.model.take());

@@ -45,9 +45,16 @@ pub struct Progress {
     pub stop_reason: Option<StopReason>,
     pub note: Option<String>,
     pub model: Option<String>,
+    /// Why the last failed round failed.
+    failure: Option<CallError>,
 }
 
 impl Progress {
+    /// What is known of a run from its saved rounds.
+    pub fn of_rounds(rounds: Vec<Round>) -> Self {
+        Self { rounds, ..Self::default() }
+    }
+
     /// The round whose answer stands: the best, and of equals the latest.
     fn best(&self) -> Option<&Round> {
         self.rounds
@@ -191,6 +198,7 @@ async fn carry_out(
         Err(error) => {
             tracing::warn!("round {number} failed: {error}");
             round.error = Some(as_plugin_error(&error));
+            progress.failure = Some(error);
         }
     }
     round.duration_ms = started.elapsed().as_millis() as u64;
@@ -199,16 +207,16 @@ async fn carry_out(
 
 fn finish(progress: &mut Progress, reason: StopReason, note: Option<String>) {
     progress.stop_reason = Some(reason);
-    progress.note = note;
+    if note.is_some() {
+        progress.note = note;
+    }
 }
 
-/// A run whose every round failed has failed, with the last error.
+/// A run whose every round failed has failed as the last of them did.
 fn succeeded(progress: &Progress) -> Result<(), CallError> {
-    match progress.rounds.last() {
-        Some(Round { error: Some(error), .. })
-            if progress.rounds.iter().all(|round| round.error.is_some()) =>
-        {
-            Err(CallError::Failed { plugin: "research".to_owned(), error: error.clone() })
+    match &progress.failure {
+        Some(error) if progress.rounds.iter().all(|round| round.error.is_some()) => {
+            Err(error.clone())
         }
         _ => Ok(()),
     }

@@ -212,7 +212,7 @@ impl Tasks {
 
 /// What is known of a task that has no result: running, or interrupted.
 fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
-    let progress = Progress { rounds, ..Progress::default() };
+    let progress = Progress::of_rounds(rounds);
     Outcome {
         answer: progress.answer(),
         findings: progress.findings(),

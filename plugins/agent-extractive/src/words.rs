@@ -197,8 +197,25 @@ fn parts(word: &str) -> Vec<(usize, usize)> {
 /// Words that carry no subject, in lower case. Question words are here too: what
 /// they ask for is read by `question`.
 fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    STOP_WORDS.binary_search(&word).is_ok() || FOREIGN_STOP_WORDS.binary_search(&word).is_ok()
 }
+
+/// The same in German, French, Spanish, Italian, Portuguese and Dutch, where they
+/// are no English words of weight.
+#[rustfmt::skip]
+const FOREIGN_STOP_WORDS: &[&str] = &[
+    "aan", "als", "auf", "aux", "avec", "bei", "bij", "che", "chi", "combien", "comment", "como",
+    "con", "cosa", "cuando", "cuándo", "cuánto", "cómo", "da", "das", "dat", "de", "dei", "del",
+    "della", "dem", "den", "der", "des", "di", "dove", "du", "dónde", "een", "ein", "eine", "einem",
+    "einen", "einer", "el", "es", "est", "et", "hebben", "het", "hoe", "ich", "ihr", "il", "ist",
+    "kann", "la", "las", "le", "les", "los", "mit", "naar", "nach", "nicht", "o", "oder", "oft",
+    "onde", "où", "para", "per", "perché", "por", "porque", "pour", "pourquoi", "qu", "quais",
+    "qual", "quale", "quali", "quando", "quanto", "que", "quel", "quelle", "quelles", "quels",
+    "quem", "qui", "quien", "quién", "quoi", "qué", "sich", "sie", "sind", "sont", "um", "un",
+    "una", "und", "une", "van", "viele", "vom", "von", "voor", "waar", "waarom", "wann", "wanneer",
+    "warum", "wat", "welche", "welcher", "welches", "welke", "wem", "wen", "wer", "werden", "wie",
+    "wird", "wo", "zu", "zum", "zur", "é",
+];
 
 #[rustfmt::skip]
 const STOP_WORDS: &[&str] = &[
@@ -225,6 +242,7 @@ mod tests {
     #[test]
     fn the_stop_words_can_be_searched() {
         assert!(STOP_WORDS.is_sorted());
+        assert!(FOREIGN_STOP_WORDS.is_sorted());
     }
 
     #[test]

@@ -81,37 +81,43 @@ pub fn split(text: &str) -> Split {
     Split { title, passages }
 }
 
-/// Packs a section. The packer works on one text with lines of its own, so the
-/// lines it tells are translated into those of the file.
+/// Lines without text between two paragraphs that still belong together; a
+/// script, or a page of markup, parts them.
+const GAP: u32 = 20;
+
+/// Packs a section. Paragraphs are joined by as many line ends as lie between them
+/// in the file, so that a place in a passage can be counted back to its line.
 fn pack(passages: &mut Vec<Passage>, heading: &str, section: &[&Block]) {
-    let mut text = String::new();
-    let mut source: Vec<(u32, u32)> = Vec::new();
-    let mut blocks = Vec::new();
-    for block in section {
-        if !text.is_empty() {
-            text.push('\n');
+    for near in section.chunk_by(|one, next| next.first.saturating_sub(one.last) <= GAP) {
+        let mut text = String::new();
+        let mut blocks = Vec::new();
+        let mut line = near.first().map_or(0, |block| block.first);
+        for block in near {
+            if !text.is_empty() {
+                push_lines(&mut text, block.first.saturating_sub(line));
+            }
+            let start = text.len();
+            text.push_str(&block.text);
+            blocks.push((start, text.len(), block.first, block.last));
+            line = block.last;
         }
-        let start = text.len();
-        text.push_str(&block.text);
-        let first = source.len() as u32 + 1;
-        let lines = block.text.split('\n').count() as u32;
-        for line in 0..lines {
-            // A preformatted block keeps its lines; the others are one line.
-            let here = if lines > 1 { (block.first + line).min(block.last) } else { block.first };
-            source.push((here, if lines > 1 { here } else { block.last }));
+        let mut packer = Packer::new(&text);
+        packer.section(heading.to_owned());
+        for (start, end, first, last) in blocks {
+            packer.block(start, end, first, last);
         }
-        blocks.push((start, text.len(), first, first + lines - 1));
+        passages.extend(packer.finish());
     }
-    let mut packer = Packer::new(&text);
-    packer.section(heading.to_owned());
-    for (start, end, first, last) in blocks {
-        packer.block(start, end, first, last);
+}
+
+/// So many line ends, or a space where there are none.
+fn push_lines(text: &mut String, lines: u32) {
+    if lines == 0 {
+        text.push(' ');
     }
-    passages.extend(packer.finish().into_iter().map(|mut passage| {
-        passage.start_line = source[passage.start_line as usize - 1].0;
-        passage.end_line = source[passage.end_line as usize - 1].1;
-        passage
-    }));
+    for _ in 0..lines {
+        text.push('\n');
+    }
 }
 
 /// A paragraph, or a heading of a level above 0, with its lines in the file.
@@ -125,7 +131,9 @@ struct Block {
 
 struct Reader {
     out: Vec<Block>,
+    /// The paragraph so far, with the line ends it has in the file.
     current: String,
+    /// The lines of its first and its last word.
     first: u32,
     last: u32,
     level: u8,
@@ -186,7 +194,7 @@ impl Reader {
             };
         }
         if name == "br" {
-            self.space(true);
+            self.space();
         } else if BLOCKS.contains(&name.as_str()) {
             self.end();
             let level = name
@@ -202,27 +210,32 @@ impl Reader {
     }
 
     fn text(&mut self, raw: &str, line: u32) {
-        if raw.is_empty() || (self.current.is_empty() && raw.trim().is_empty()) {
-            return;
+        for (number, raw) in raw.split('\n').enumerate() {
+            self.line_of_text(raw, line + number as u32);
         }
+    }
+
+    fn line_of_text(&mut self, raw: &str, line: u32) {
         let decoded = decode(raw);
-        if self.current.is_empty() {
-            self.first = line + newlines(&raw[..raw.len() - raw.trim_start().len()]);
-        }
-        if !raw.trim().is_empty() {
-            self.last = line + newlines(raw.trim_end());
-        }
-        if self.preformatted {
-            let decoded = if self.current.is_empty() {
-                decoded.trim_start_matches(['\r', '\n'])
-            } else {
-                &decoded
-            };
-            self.current.extend(decoded.chars().filter(|character| *character != '\r'));
+        let decoded = decoded.trim_end_matches('\r');
+        if decoded.trim().is_empty() {
+            if !decoded.is_empty() && line == self.last {
+                self.space();
+            }
             return;
         }
-        if decoded.starts_with(char::is_whitespace) {
-            self.space(false);
+        if self.current.is_empty() {
+            self.first = line;
+        } else if line > self.last {
+            self.current.truncate(self.current.trim_end_matches(' ').len());
+            push_lines(&mut self.current, line - self.last);
+        } else if decoded.starts_with(char::is_whitespace) {
+            self.space();
+        }
+        self.last = line;
+        if self.preformatted {
+            self.current.push_str(decoded);
+            return;
         }
         for (number, word) in decoded.split_whitespace().enumerate() {
             if number > 0 {
@@ -231,13 +244,13 @@ impl Reader {
             self.current.push_str(word);
         }
         if decoded.ends_with(char::is_whitespace) {
-            self.space(false);
+            self.space();
         }
     }
 
-    fn space(&mut self, line_break: bool) {
+    fn space(&mut self) {
         if !self.current.is_empty() && !self.current.ends_with([' ', '\n']) {
-            self.current.push(if line_break && self.preformatted { '\n' } else { ' ' });
+            self.current.push(' ');
         }
     }
 
@@ -404,7 +417,7 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            [("The Sea", 5, 6, "Salt water <deep>."), ("The Sea › Fish", 9, 9, "Cod.\nEel too.")]
+            [("The Sea", 5, 6, "Salt\nwater <deep>."), ("The Sea › Fish", 9, 9, "Cod. Eel too.")]
         );
     }
 
