@@ -143,6 +143,7 @@ fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> us
             start + 1
         }
         Kind::Signature | Kind::Entry if cut.below[stretch.block].is_some() => start + 1,
+        Kind::Paragraph if cut.documented[stretch.block] && small(start..start + 1) => start + 1,
         Kind::Item if ends_open && block.kind == Kind::Paragraph => {
             let length =
                 cut.blocks[start..].iter().take_while(|block| block.kind == Kind::Item).count();

@@ -292,3 +292,23 @@ fn large_and_shapeless_passages_stay_linear() {
     let question = "why ballast? ".repeat(80_000);
     assert!(find(&Settings::default(), &question, &handbook()).findings.len() <= 6);
 }
+
+#[test]
+fn a_declaration_brings_the_documentation_string_below_it() {
+    let text = "def correct_for_tide(depth, height):\n    \"\"\"Brings a sounding down to chart datum.\"\"\"\n    return depth - height\n";
+    let passages = [passage("src/soundings.py", 25, "", text, 5.0)];
+    let reply = find(&Settings::default(), "How is depth corrected for the tide?", &passages);
+    let first = &reply.findings[0];
+    assert!(first.text.contains("chart datum"), "{}", first.text);
+    assert!(text.contains(&first.quote));
+    let place = first.source.location.as_ref().unwrap();
+    assert_eq!((place.start_line, place.end_line), (25, 26));
+}
+
+#[test]
+fn question_words_of_other_languages_ask_for_nothing() {
+    let text = "Die Gezeiten werden alle sechs Minuten gemessen.\n";
+    let passages = [passage("notes/übersicht.md", 3, "Übersicht", text, 5.0)];
+    let reply = find(&Settings::default(), "Wie oft werden die Gezeiten gemessen?", &passages);
+    assert!(reply.findings[0].text.contains("sechs Minuten"));
+}

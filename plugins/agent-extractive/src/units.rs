@@ -37,6 +37,8 @@ pub struct Cut {
     pub above: Vec<Vec<Term>>,
     /// For each comment, the terms of the short declaration right below it.
     pub below: Vec<Option<Vec<Term>>>,
+    /// For each declaration, whether a documentation string follows it.
+    pub documented: Vec<bool>,
 }
 
 /// A list item this short is quoted whole.
@@ -107,7 +109,17 @@ pub fn collect(
                     .then(|| terms(&joined[index + 1].text, vocabulary))
             })
             .collect();
-        cuts.push(Cut { blocks, joined, around, above, below });
+        let documented = (0..blocks.len())
+            .map(|index| {
+                let Some(next) = blocks.get(index + 1) else { return false };
+                let between = &passage.text[blocks[index].whole.end..next.whole.start];
+                blocks[index].kind == Kind::Signature
+                    && next.comment
+                    && next.kind == Kind::Paragraph
+                    && (between.contains("\"\"\"") || between.contains("'''"))
+            })
+            .collect();
+        cuts.push(Cut { blocks, joined, around, above, below, documented });
     }
     (cuts, units)
 }
