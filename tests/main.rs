@@ -9,6 +9,7 @@
     clippy::print_stderr,
     reason = "a test that has to be skipped says so, and libtest shows stderr"
 )]
+#![expect(clippy::disallowed_methods, reason = "tests start the program, and see what it sees")]
 
 mod support;
 

@@ -17,6 +17,7 @@
 
 pub mod cli;
 pub mod config;
+mod digest;
 pub mod engine;
 pub mod gates;
 pub mod mcp;

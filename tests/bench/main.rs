@@ -5,6 +5,7 @@
 //! machine is no fault of the program.
 
 #![expect(clippy::print_stdout, reason = "printing figures is what it is for")]
+#![expect(clippy::disallowed_methods, reason = "the program is measured from outside")]
 
 mod calls;
 mod corpus;

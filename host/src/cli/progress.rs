@@ -43,7 +43,7 @@ impl Progress {
     pub fn handle(&mut self, event: &Event, terminal: &mut Terminal) {
         match event {
             Event::Progress { message, done, total } => {
-                self.advance(message, *done, *total, terminal)
+                self.advance(message, *done, *total, terminal);
             }
             Event::Prepared { plugin, preparation } => {
                 // Nothing to tell when all was up to date.

@@ -80,6 +80,7 @@ impl Directories {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "one test starts itself with other variables")]
 mod tests {
     use super::*;
 

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn messages_name_the_figure() {
         let limits = Limits::default();
-        let timeout = Duration::from_secs(60);
+        let timeout = Duration::from_mins(1);
         assert!(describe(LimitKind::Memory, &limits, timeout).contains("64 MiB"));
         assert!(describe(LimitKind::Compute, &limits, timeout).contains("5 s"));
         assert!(describe(LimitKind::Timeout, &limits, timeout).contains("60 s"));

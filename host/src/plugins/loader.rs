@@ -9,7 +9,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use wasmtime::component::Linker;
 
 use super::contract::Description;
@@ -18,6 +17,7 @@ use super::{CallError, Kind, LoadError, builtin, grants, limits, v0_1};
 use crate::config::{
     ConfigError, PluginConfig, PluginSource, SettingProblem, check_settings, settings_error,
 };
+use crate::digest;
 use crate::gates::Gates;
 use crate::gates::documents::DocumentsGate;
 use crate::gates::http::HttpGate;
@@ -87,7 +87,7 @@ impl Loader {
     fn prepare(&self, config: &PluginConfig) -> Result<(Kind, String, v0_1::Plugin), LoadError> {
         let name = &config.name;
         let bytes = read(name, &config.source)?;
-        let digest = hex(&Sha256::digest(&bytes));
+        let digest = digest::hexadecimal(&bytes);
         check_digest(config, &digest)?;
         check_component(name, &bytes)?;
         let component = self.runtime.compile(&digest, &bytes).map_err(|error| {
@@ -193,12 +193,4 @@ fn check_component(name: &str, bytes: &[u8]) -> Result<(), LoadError> {
         _ => Err(LoadError::new(name, "it is not a WebAssembly component")
             .with_hint("`source` names a .wasm file built for wasm32-wasip2, or builtin:NAME")),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

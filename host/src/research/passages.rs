@@ -29,21 +29,15 @@ impl Passages {
             .map(|(rank, passage)| {
                 let weight = 1.0 / (RANK_OFFSET + rank as f64 + 1.0);
                 let reference = passage.source.reference();
-                match self.places.get(&reference) {
-                    Some(&place) => {
-                        let known = &mut self.collected[place];
-                        known.weight += weight;
-                        if passage.score > known.passage.score {
-                            known.passage.score = passage.score;
-                        }
-                        false
-                    }
-                    None => {
-                        self.places.insert(reference, self.collected.len());
-                        self.collected.push(Collected { passage, weight });
-                        true
-                    }
+                if let Some(&place) = self.places.get(&reference) {
+                    let known = &mut self.collected[place];
+                    known.weight += weight;
+                    known.passage.score = known.passage.score.max(passage.score);
+                    return false;
                 }
+                self.places.insert(reference, self.collected.len());
+                self.collected.push(Collected { passage, weight });
+                true
             })
             .collect()
     }

@@ -4,8 +4,7 @@
 
 use std::sync::Mutex;
 
-use sha2::{Digest, Sha256};
-
+use crate::digest;
 use crate::plugins::contract::{Plan, Round, Usage};
 use crate::store::{CallEnd, Claim, NewCall, NewRound, Store, StoreError};
 
@@ -53,8 +52,7 @@ impl Recorder {
         let Some(claim) = &self.claim else {
             return Err(self.trouble().unwrap_or(StoreError::Closed));
         };
-        let request_hash =
-            Sha256::digest(request.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let request_hash = digest::hexadecimal(request.as_bytes());
         let call = NewCall {
             round,
             plugin: plugin.to_owned(),

@@ -4,6 +4,8 @@
 //! the environment says. It talks on stderr, because the test harness talks on
 //! stdout.
 
+#![expect(clippy::disallowed_methods, reason = "each process is this test binary again")]
+
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
