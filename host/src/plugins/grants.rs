@@ -65,7 +65,11 @@ fn check_import(plugin: &str, kind: Kind, grants: &Grants, import: &str) -> Resu
         if !granted {
             return Err(LoadError::new(
                 plugin,
-                format!("it imports {interface} to reach {reach}, and is granted none"),
+                if interface == "documents" {
+                    "there are no documents for it: no directory is granted".to_owned()
+                } else {
+                    format!("it imports {interface} to reach {reach}, and is granted none")
+                },
             )
             .lacking_grant()
             .with_hint(if interface == "documents" {
