@@ -1,10 +1,10 @@
 //! Numbers for sources: what a finding cites gets one, in the order of the
 //! findings; an answer that a model wrote may cite any source by its position.
 
+use super::Outcome;
 use super::markdown::{code_span, inline, link_target};
 use super::words::one_line;
 use crate::plugins::contract::Source;
-use crate::tasks::Outcome;
 
 pub struct Citations<'a> {
     numbered: Vec<&'a Source>,

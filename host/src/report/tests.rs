@@ -1,11 +1,11 @@
 //! Reports as people see them, and the outcomes that other tests print too.
 
+use super::ErrorReport;
 use super::*;
 use crate::plugins::contract::{
     ErrorKind, Level, Location, Plan, PluginError, Quality, Question, SearchDepth, Source,
     StopReason, Usage,
 };
-use crate::tasks::ErrorReport;
 
 pub fn source(url: &str, lines: (u32, u32), title: &str, heading: &str) -> Source {
     Source {

@@ -11,6 +11,8 @@ mod catalogue;
 mod file;
 mod query;
 mod ranking;
+mod spelling;
+mod stop_words;
 mod words;
 mod writer;
 
