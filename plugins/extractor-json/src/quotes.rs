@@ -49,7 +49,16 @@ pub fn is_space(character: char) -> bool {
 }
 
 pub fn trim_start(text: &str) -> &str {
-    text.trim_start_matches(is_space)
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+        at += 1;
+    }
+    match bytes.get(at) {
+        // Neither white space nor the beginning of a longer character.
+        None | Some(b'!'..0x80) => &text[at..],
+        Some(_) => text[at..].trim_start_matches(is_space),
+    }
 }
 
 /// A stretch of text that is cheap to search.
