@@ -46,9 +46,9 @@ impl<'a> Reader<'a> {
                 let (raw, escaped) = self.string()?;
                 Some(Node::Text { raw, escaped })
             }
-            b't' => self.literal("true", Node::Bool(true)),
-            b'f' => self.literal("false", Node::Bool(false)),
-            b'n' => self.literal("null", Node::Null),
+            b't' => Some(self.literal("true", Node::Bool(true))),
+            b'f' => Some(self.literal("false", Node::Bool(false))),
+            b'n' => Some(self.literal("null", Node::Null)),
             _ => {
                 let end = end_of_number(self.text.as_bytes(), self.at)?;
                 let number = &self.text[self.at..end];
@@ -58,9 +58,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn literal(&mut self, word: &str, node: Node<'a>) -> Option<Node<'a>> {
+    fn literal(&mut self, word: &str, node: Node<'a>) -> Node<'a> {
         self.at += word.len();
-        Some(node)
+        node
     }
 
     fn object(&mut self) -> Option<Node<'a>> {

@@ -33,6 +33,7 @@ pub fn is_quote(character: char) -> bool {
     matches!(character, '"' | '\'' | '“' | '”' | '‘' | '’' | '`')
 }
 
+#[inline]
 pub fn closes(open: char, character: char) -> bool {
     match open {
         '“' | '”' => matches!(character, '“' | '”' | '"'),
@@ -78,6 +79,18 @@ pub fn looks_like_name(text: &str) -> bool {
         return false;
     };
     if is_quote(first) {
+        // A plain name needs no decoding of characters.
+        if first.is_ascii() {
+            let bytes = text.as_bytes();
+            let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let end = 1 + bytes[1..].iter().take_while(|byte| letter(byte)).count();
+            if end > 1
+                && bytes.get(end) == Some(&(first as u8))
+                && bytes.get(end + 1) == Some(&b':')
+            {
+                return true;
+            }
+        }
         for (at, character) in characters {
             if closes(first, character) {
                 let rest = trim_start(&text[at + character.len_utf8()..]);

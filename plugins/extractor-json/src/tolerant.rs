@@ -12,6 +12,9 @@ use crate::node::{Fields, Node};
 use crate::quotes::{self, Role, Verdict, is_quote, is_space, looks_like_name, near, trim_start};
 use crate::strict::{DEEPEST, end_of_number, is_in_range};
 
+/// Fields that an object is given room for before they are read.
+const MOST_RESERVED: usize = 16;
+
 /// What was read.
 #[derive(Debug)]
 pub struct Parsed<'a> {
@@ -35,6 +38,7 @@ pub fn parse<'a>(text: &'a str, start: usize, budget: &mut Budget) -> Result<Par
         budget,
         objects: 0,
         arrays: 0,
+        fields: 1,
         failed: false,
         too_deep: None,
         truncated: false,
@@ -61,6 +65,8 @@ struct Parser<'a, 'b> {
     /// Containers that are open.
     objects: usize,
     arrays: usize,
+    /// How many the last object had: the objects of a list are alike.
+    fields: usize,
     failed: bool,
     too_deep: Option<usize>,
     truncated: bool,
@@ -90,7 +96,19 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Passes over white space and comments.
+    #[inline]
     fn skip(&mut self) {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.at), Some(b' ' | b'\n')) {
+            self.at += 1;
+        }
+        // What begins here is neither: the rule, and worth its own short way.
+        if !matches!(bytes.get(self.at), Some(b'!' | b'"' | b'$'..=b'.' | b'0'..0x80)) {
+            self.skip_all();
+        }
+    }
+
+    fn skip_all(&mut self) {
         loop {
             let rest = self.rest();
             let trimmed = trim_start(rest);
@@ -212,6 +230,9 @@ impl<'a> Parser<'a, '_> {
                 Some(',' | '}' | ']') => self.note("a name without a value was left out"),
                 Some(_) => {
                     if let Some(value) = self.value(Role::Field) {
+                        if fields.is_empty() {
+                            fields.reserve_exact(self.fields);
+                        }
                         Node::set(&mut fields, name, value);
                     } else {
                         self.note("a name without a value was left out");
@@ -220,6 +241,9 @@ impl<'a> Parser<'a, '_> {
             }
         }
         self.objects -= 1;
+        if !fields.is_empty() {
+            self.fields = fields.len().min(MOST_RESERVED);
+        }
         // Braces around prose are not an object.
         if fields.is_empty() && garbage {
             self.failed = true;
@@ -403,7 +427,13 @@ impl<'a> Parser<'a, '_> {
         if let Some(end) = self.end_of_plain(role) {
             self.budget.spend(end - start);
             self.at = end;
-            return self.word(&self.text[start..end], false);
+            let word = &self.text[start..end];
+            return Some(match word {
+                "true" => Node::Bool(true),
+                "false" => Node::Bool(false),
+                "null" => Node::Null,
+                number => self.number(Cow::Borrowed(number)),
+            });
         }
         let mut end = None;
         while let Some(character) = self.peek() {
