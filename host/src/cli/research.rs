@@ -116,10 +116,14 @@ fn deliver(
             Err(Stop::Error(ErrorReport {
                 code: OUTPUT.to_owned(),
                 message: error.to_string(),
-                hint: Some(format!(
-                    "the report was printed instead; `bathysphere show {}` prints it again",
-                    short_id(&outcome.id)
-                )),
+                hint: Some(if outcome.saved {
+                    format!(
+                        "the report was printed instead; `bathysphere show {}` prints it again",
+                        short_id(&outcome.id)
+                    )
+                } else {
+                    "the report was printed instead; it is not saved anywhere else".to_owned()
+                }),
             }))
         }
     }
@@ -154,10 +158,14 @@ fn last_line(outcome: &Outcome) -> String {
         TaskStatus::Interrupted => "interrupted after",
         TaskStatus::Running => "running for",
     };
-    let kept = if outcome.status == TaskStatus::Completed { "saved" } else { "kept" };
     let id = short_id(&outcome.id);
+    let kept = match outcome.status {
+        _ if !outcome.saved => "NOT saved: this is the only copy".to_owned(),
+        TaskStatus::Completed => format!("saved as {id} (bathysphere show {id})"),
+        _ => format!("kept as {id} (bathysphere show {id})"),
+    };
     format!(
-        "{verb} {} · {} · {} · {kept} as {id} (bathysphere show {id})",
+        "{verb} {} · {} · {} · {kept}",
         duration(outcome.duration_ms),
         count(outcome.rounds.len() as u64, "round"),
         found(&outcome.findings),

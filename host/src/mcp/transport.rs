@@ -16,6 +16,9 @@ use tokio_util::sync::CancellationToken;
 /// The longest line that is read as a message.
 const MOST_BYTES: usize = 64 << 20;
 
+/// What is kept of a line's room for the next one.
+const KEPT_BYTES: usize = 1 << 20;
+
 pub struct Lines<R, W> {
     reader: BufReader<R>,
     /// What has been read of the current line. It stays here when a read is
@@ -45,6 +48,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
         loop {
             let available = match self.reader.fill_buf().await {
                 Ok(available) if !available.is_empty() => available,
+                // A last line need not be ended.
+                Ok(_) if !self.line.is_empty() => return Some(true),
                 _ => return None,
             };
             let end = available.iter().position(|byte| *byte == b'\n');
@@ -123,6 +128,7 @@ where
             }
             let read = read_message(&self.line);
             self.line.clear();
+            self.line.shrink_to(KEPT_BYTES);
             match read {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
@@ -164,7 +170,9 @@ fn read_message(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Ref
             );
         }
     };
+    let is_version_2 = value.get("jsonrpc").is_some_and(|version| version == "2.0");
     let id = match value.get("id") {
+        Some(Value::Number(number)) if number.is_f64() => Value::Null,
         Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
         _ => Value::Null,
     };
@@ -175,7 +183,7 @@ fn read_message(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Ref
             "batches are not part of MCP; send one message a line".to_owned(),
         ),
         (Value::Object(_), Some(Value::String(_))) if value.get("id").is_none() => Ok(None),
-        (Value::Object(_), Some(Value::String(method))) if !id.is_null() => refuse(
+        (Value::Object(_), Some(Value::String(method))) if is_version_2 && !id.is_null() => refuse(
             id,
             ErrorCode::INVALID_PARAMS,
             format!("the request `{method}` does not have the parameters it needs"),
@@ -183,7 +191,9 @@ fn read_message(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Ref
         _ => refuse(
             id,
             ErrorCode::INVALID_REQUEST,
-            "this is not a JSON-RPC 2.0 message: it needs `jsonrpc`, `id` and `method`".to_owned(),
+            "this is not a JSON-RPC 2.0 message: it needs `jsonrpc` (\"2.0\"), an `id` (a string or \
+             a whole number) and a `method`"
+                .to_owned(),
         ),
     }
 }

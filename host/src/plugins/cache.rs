@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -27,10 +27,10 @@ impl CompiledCode {
 
     pub fn load(&self, engine: &Engine, digest: &str) -> Option<Component> {
         let path = self.path(engine, digest);
-        if !is_private(&self.directory) {
+        if !is_private(&fs::symlink_metadata(&self.directory).ok()?) {
             return None;
         }
-        let bytes = fs::read(&path).ok()?;
+        let bytes = read_private(&path)?;
         let code = checked(&bytes)?;
         #[expect(unsafe_code, reason = "there is no safe way to load compiled code")]
         // SAFETY: the bytes are what `save` wrote: the digest says that they are
@@ -58,6 +58,13 @@ impl CompiledCode {
 
     fn write(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
         make_private(&self.directory)?;
+        if !is_private(&fs::symlink_metadata(&self.directory)?) {
+            // Whoever could write there may have left something; making it private
+            // now would lend it our trust.
+            return Err(std::io::Error::other(
+                "others may write to the directory; remove it, and it is made anew",
+            ));
+        }
         // Several processes may write the same entry: each its own file, renamed
         // into place whole.
         let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -87,32 +94,41 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
     (Sha256::digest(code).as_slice() == digest).then_some(code)
 }
 
-#[cfg(unix)]
-fn make_private(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+/// An entry that nobody else could have written.
+fn read_private(path: &Path) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(path).ok()?;
+    if !is_private(&file.metadata().ok()?) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
-#[cfg(not(unix))]
+/// Makes the directory, for this user alone. One that exists is left as it is.
 fn make_private(directory: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(directory)
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(directory)
 }
 
 /// Nobody but its owner, who is this user, may write there.
 #[cfg(unix)]
-fn is_private(directory: &Path) -> bool {
+fn is_private(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    fs::symlink_metadata(directory).is_ok_and(|found| {
-        found.is_dir()
-            && found.mode() & 0o022 == 0
-            && found.uid() == rustix::process::geteuid().as_raw()
-    })
+    !found.is_symlink()
+        && found.mode() & 0o022 == 0
+        && found.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(not(unix))]
-fn is_private(directory: &Path) -> bool {
-    directory.is_dir()
+fn is_private(found: &fs::Metadata) -> bool {
+    !found.is_symlink()
 }
 
 #[cfg(test)]
@@ -160,10 +176,19 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_directory_that_others_may_write_is_not_trusted() {
+    fn what_others_may_have_written_is_neither_used_nor_adopted() {
         use std::os::unix::fs::PermissionsExt;
-        let (_home, cache, engine, _) = saved();
-        fs::set_permissions(&cache.directory, fs::Permissions::from_mode(0o777)).unwrap();
+        let (_home, cache, engine, path) = saved();
+        let open_to_all = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(&cache.directory, open_to_all.clone()).unwrap();
+        assert!(cache.load(&engine, "abc").is_none());
+        cache.save(&engine, "new", &Component::from_binary(&engine, EMPTY).unwrap());
+        assert!(!cache.path(&engine, "new").exists());
+        assert!(cache.load(&engine, "abc").is_none(), "saving must not make it trusted");
+
+        fs::set_permissions(&cache.directory, fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(cache.load(&engine, "abc").is_some());
+        fs::set_permissions(&path, open_to_all).unwrap();
         assert!(cache.load(&engine, "abc").is_none());
     }
 }

@@ -26,8 +26,13 @@ pub const STACK_BYTES: usize = 2 << 20;
 #[error("passed the limit {0:?}")]
 pub struct LimitPassed(pub LimitKind);
 
+/// Instances, memories and tables that a component may be made of: several times
+/// what compilers produce.
+const PARTS: usize = 64;
+
 /// What is left to one call.
 pub struct Allowance {
+    /// For all memories and tables together.
     memory_bytes: usize,
     host_calls: u64,
     ticks: u64,
@@ -65,30 +70,50 @@ impl Allowance {
     }
 }
 
+impl Allowance {
+    /// Takes what a memory or table grows by from what is left. An error rather
+    /// than a refusal: a refused growth looks like a panic.
+    fn grow(&mut self, current: usize, desired: usize) -> wasmtime::Result<bool> {
+        match self.memory_bytes.checked_sub(desired.saturating_sub(current)) {
+            Some(left) => {
+                self.memory_bytes = left;
+                Ok(true)
+            }
+            None => Err(LimitPassed(LimitKind::Memory).into()),
+        }
+    }
+}
+
 impl ResourceLimiter for Allowance {
     fn memory_growing(
         &mut self,
-        _current: usize,
+        current: usize,
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        // An error rather than a refusal: a refused growth looks like a panic.
-        if desired > self.memory_bytes {
-            return Err(LimitPassed(LimitKind::Memory).into());
-        }
-        Ok(true)
+        self.grow(current, desired)
     }
 
     fn table_growing(
         &mut self,
-        _current: usize,
+        current: usize,
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if desired.saturating_mul(size_of::<usize>()) > self.memory_bytes {
-            return Err(LimitPassed(LimitKind::Memory).into());
-        }
-        Ok(true)
+        let bytes = |elements: usize| elements.saturating_mul(size_of::<usize>());
+        self.grow(bytes(current), bytes(desired))
+    }
+
+    fn instances(&self) -> usize {
+        PARTS
+    }
+
+    fn memories(&self) -> usize {
+        PARTS
+    }
+
+    fn tables(&self) -> usize {
+        PARTS
     }
 }
 
@@ -147,6 +172,14 @@ mod tests {
         let mut allowance = Allowance::new(&limits());
         assert!(allowance.memory_growing(0, 1 << 20, None).unwrap());
         let error = allowance.memory_growing(1 << 20, (1 << 20) + 65536, None).unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&LimitPassed(LimitKind::Memory)));
+    }
+
+    #[test]
+    fn several_memories_share_one_limit() {
+        let mut allowance = Allowance::new(&limits());
+        assert!(allowance.memory_growing(0, 640 << 10, None).unwrap());
+        let error = allowance.memory_growing(0, 640 << 10, None).unwrap_err();
         assert_eq!(error.downcast_ref(), Some(&LimitPassed(LimitKind::Memory)));
     }
 

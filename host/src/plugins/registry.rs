@@ -15,13 +15,13 @@ use super::{Kind, LoadError, v0_1};
 use crate::config::{Config, PluginConfig};
 use crate::gates::secrets::Secrets;
 
-type Slot = Arc<OnceCell<Result<Arc<Loaded>, LoadError>>>;
+type Slot = Arc<OnceCell<Arc<Loaded>>>;
 
 pub struct Plugins {
     config: Arc<Config>,
     secrets: Arc<Secrets>,
     cache_directory: PathBuf,
-    loader: OnceCell<Result<Arc<Loader>, String>>,
+    loader: OnceCell<Arc<Loader>>,
     slots: Mutex<HashMap<String, Slot>>,
 }
 
@@ -131,7 +131,8 @@ impl Plugins {
             let mut slots = self.slots.lock().expect("no holder panics");
             slots.entry(name.to_owned()).or_default().clone()
         };
-        slot.get_or_init(async || {
+        // A failure is not remembered: what was missing may be there the next time.
+        slot.get_or_try_init(async || {
             let config = self.config.plugins.get(name).cloned().ok_or_else(|| {
                 LoadError::new(name, "plugins.toml does not define it")
                     .with_hint(format!("add a [plugins.{name}] section with its `source`"))
@@ -140,12 +141,12 @@ impl Plugins {
             loader.load(config).await.map(Arc::new)
         })
         .await
-        .clone()
+        .cloned()
     }
 
     async fn loader(&self) -> Result<Arc<Loader>, String> {
         self.loader
-            .get_or_init(async || {
+            .get_or_try_init(async || {
                 let compiled = CompiledCode::new(self.cache_directory.join("compiled"));
                 let secrets = self.secrets.clone();
                 let index_directory = self.cache_directory.join("documents");
@@ -161,6 +162,6 @@ impl Plugins {
                 })
             })
             .await
-            .clone()
+            .cloned()
     }
 }

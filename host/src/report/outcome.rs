@@ -57,6 +57,13 @@ pub struct Outcome {
     pub finished_at: Option<String>,
     pub duration_ms: u64,
     pub error: Option<ErrorReport>,
+    /// The database holds it. Otherwise this is the only copy.
+    #[serde(default = "yes")]
+    pub saved: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// An error as users and programs read it.

@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::event::progress_of;
 use super::passages::Passages;
 use super::recorder::to_json;
@@ -109,7 +111,7 @@ impl<'a> Gatherer<'a> {
             extra: Vec::new(),
         };
         let name = self.run.backends.search.as_deref().unwrap_or_default();
-        let call = self.begin(round.number, name, "search", &query.text).await?;
+        let call = self.begin(round.number, name, "search", &query).await?;
         let answer = self.backends().search.search(&query, progress_of(self.run.events)).await;
         self.end(call, &answer, |results| &results.usage).await;
         let mut answer = answer?;
@@ -158,7 +160,7 @@ impl<'a> Gatherer<'a> {
         let Some(pages) = &self.backends().pages else { return Ok(String::new()) };
         let name = self.run.backends.pages.as_deref().unwrap_or_default();
         let request = PageRequest { url: url.to_owned(), max_bytes: PAGE_BYTES, extra: Vec::new() };
-        let call = self.begin(round.number, name, "fetch", url).await?;
+        let call = self.begin(round.number, name, "fetch", &request).await?;
         let page = pages.fetch(&request, progress_of(self.run.events)).await;
         self.end(call, &page, |page| &page.usage).await;
         let mut page = page?;
@@ -180,7 +182,7 @@ impl<'a> Gatherer<'a> {
             extra: Vec::new(),
         };
         let name = self.run.backends.agent.as_deref().unwrap_or_default();
-        let call = self.begin(round.number, name, "answer", &self.question.text).await?;
+        let call = self.begin(round.number, name, "answer", &request).await?;
         let reply = self.backends().agent.answer(&request, progress_of(self.run.events)).await;
         self.end(call, &reply, |reply| &reply.usage).await;
         let reply = reply?;
@@ -213,7 +215,7 @@ impl<'a> Gatherer<'a> {
         round: u32,
         plugin: &str,
         function: &str,
-        request: &str,
+        request: &impl Serialize,
     ) -> Result<Option<u32>, CallError> {
         let reaches_out = self.run.plugins.config().plugins.get(plugin).is_some_and(|config| {
             !config.grants.hosts.is_empty() || !config.grants.commands.is_empty()
@@ -221,13 +223,13 @@ impl<'a> Gatherer<'a> {
         if !reaches_out {
             return Ok(None);
         }
-        match self.run.recorder.begin_call(round, plugin, function, request).await {
+        match self.run.recorder.begin_call(round, plugin, function, &to_json(request)).await {
             Ok(number) => Ok(Some(number)),
             Err(error) => Err(unrecorded(plugin, &error)),
         }
     }
 
-    async fn end<T>(
+    async fn end<T: Serialize>(
         &self,
         call: Option<u32>,
         answer: &Result<T, CallError>,
@@ -235,7 +237,7 @@ impl<'a> Gatherer<'a> {
     ) {
         let Some(number) = call else { return };
         let (outcome, usage) = match answer {
-            Ok(answer) => (Ok(to_json(usage(answer))), Some(usage(answer))),
+            Ok(answer) => (Ok(to_json(answer)), Some(usage(answer))),
             Err(error) => (Err(to_json(&error.to_string())), None),
         };
         self.run.recorder.finish_call(number, outcome, usage).await;

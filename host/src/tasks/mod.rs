@@ -98,6 +98,7 @@ impl Tasks {
             finished_at: Some(jiff::Timestamp::now().to_string()),
             duration_ms: started.elapsed().as_millis() as u64,
             error,
+            saved: true,
         };
         self.finish(claim.as_ref().ok(), &recorder, &mut outcome).await;
         Ok(outcome)
@@ -136,9 +137,10 @@ impl Tasks {
         };
         if let Some(error) = saved {
             tracing::error!("the result is not saved: {error}");
-            let warning = format!("This result could not be saved: {error}.");
+            outcome.saved = false;
+            let warning = format!("this result could not be saved: {error}");
             outcome.note = Some(match outcome.note.take() {
-                Some(note) => format!("{note} {warning}"),
+                Some(note) => format!("{}; {warning}", note.trim_end_matches('.')),
                 None => warning,
             });
         }
@@ -194,7 +196,8 @@ impl Tasks {
         })?;
         let found = async {
             let search = self.plugins.search(&name).await?;
-            search.prepare(research::progress_of(events)).await?;
+            let preparation = search.prepare(research::progress_of(events)).await?;
+            events(Event::Prepared { plugin: name.clone(), preparation });
             let query = SearchQuery {
                 text: query.to_owned(),
                 results: limit,
@@ -231,6 +234,7 @@ fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
         finished_at: task.finished_at.map(timestamp),
         duration_ms: u64::try_from(task.updated_at - task.created_at).unwrap_or_default(),
         error: task.error.as_deref().and_then(|error| serde_json::from_str(error).ok()),
+        saved: true,
         id: task.id,
     }
 }

@@ -291,7 +291,8 @@ pub struct Forecast {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     Answer,
     Findings,
@@ -299,7 +300,7 @@ pub enum Purpose {
     Other(String),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentRequest {
     pub purpose: Purpose,
     pub prompt: String,
@@ -311,7 +312,7 @@ pub struct AgentRequest {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentReply {
     pub text: String,
     pub findings: Vec<Finding>,
@@ -324,7 +325,7 @@ pub struct AgentReply {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchQuery {
     pub text: String,
     pub results: u32,
@@ -335,14 +336,14 @@ pub struct SearchQuery {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
     pub passage: Passage,
     /// The passage is what there is to read; no page need be fetched.
     pub complete: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchResults {
     pub hits: Vec<Hit>,
     pub usage: Usage,
@@ -357,14 +358,14 @@ pub struct Preparation {
     pub notes: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageRequest {
     pub url: String,
     pub max_bytes: u64,
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page {
     pub source: Source,
     pub text: String,
