@@ -366,7 +366,9 @@ fn unknown(root: u32, roots: usize) -> GateError {
 fn index_error(error: IndexError) -> GateError {
     let message = error.to_string();
     let hint = match error {
-        IndexError::Damaged { .. } => "ask again: the index is rebuilt from the documents",
+        IndexError::Damaged { .. } | IndexError::Replaced { .. } => {
+            "ask again: the index is rebuilt from the documents"
+        }
         error if error.is_full() => "make room on the disk that holds the cache directory",
         _ => {
             "check that the cache directory can be written; the index in it may be deleted at any time"

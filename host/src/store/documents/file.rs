@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::IndexError;
 use super::catalogue::Catalogue;
+use crate::store::identity::Identity;
 
 /// Raised whenever tables or words change.
 const SCHEMA_VERSION: i64 = 1;
@@ -63,8 +64,15 @@ struct Inner {
 
 #[derive(Default)]
 pub(super) struct Reader {
-    connection: Option<Connection>,
+    opened: Option<Opened>,
     catalogue: Option<Arc<Catalogue>>,
+}
+
+/// A connection, and the file that it is to.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// None for a file that was not there before.
+    identity: Option<Identity>,
 }
 
 impl Index {
@@ -107,18 +115,26 @@ impl Index {
 
     /// A connection of one's own, to an index that is there and fits. Whoever
     /// holds the lock says so, and need not wait for it.
-    pub(super) fn connect(&self, locked: bool) -> Result<Connection, IndexError> {
+    pub(super) fn connect(&self, locked: bool) -> Result<Opened, IndexError> {
         if self.inner.path.exists()
-            && let Ok(connection) = self.open()
-            && self.fits(&connection)
+            && let Ok(opened) = self.open()
+            && self.fits(&opened.connection)
         {
-            return Ok(connection);
+            return Ok(opened);
         }
         let _lock = if locked { None } else { Some(self.lock()?) };
         self.rebuild()
     }
 
-    fn open(&self) -> Result<Connection, rusqlite::Error> {
+    /// Whether the index is still the file that was opened. The cache may be
+    /// deleted at any time, by the user or by another process that finds the
+    /// index damaged.
+    pub(super) fn is_current(&self, opened: &Opened) -> bool {
+        opened.identity.is_some_and(|identity| identity.is_at(&self.inner.path))
+    }
+
+    fn open(&self) -> Result<Opened, rusqlite::Error> {
+        let identity = Identity::of(&self.inner.path).ok();
         let connection = Connection::open(&self.inner.path)?;
         connection.busy_timeout(Duration::from_secs(10))?;
         // The index can be rebuilt, so losing the last writes to a power cut is
@@ -127,7 +143,7 @@ impl Index {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
              PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 4000000;",
         )?;
-        Ok(connection)
+        Ok(Opened { connection, identity })
     }
 
     fn fits(&self, connection: &Connection) -> bool {
@@ -141,22 +157,22 @@ impl Index {
     }
 
     /// Makes an empty index. The caller holds the lock.
-    fn rebuild(&self) -> Result<Connection, IndexError> {
-        if let Ok(connection) = self.open() {
-            if self.fits(&connection) {
+    fn rebuild(&self) -> Result<Opened, IndexError> {
+        if let Ok(opened) = self.open() {
+            if self.fits(&opened.connection) {
                 // Another process was faster.
-                return Ok(connection);
+                return Ok(opened);
             }
             let version: Result<i64, _> =
-                connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+                opened.connection.query_row("PRAGMA user_version", [], |row| row.get(0));
             if version.is_ok_and(|version| version == SCHEMA_VERSION)
-                && self.clear(&connection).is_ok()
+                && self.clear(&opened.connection).is_ok()
             {
-                return Ok(connection);
+                return Ok(opened);
             }
         }
         self.remove();
-        let connection = self.open().map_err(|source| self.database(source))?;
+        let Opened { connection, .. } = self.open().map_err(|source| self.database(source))?;
         connection
             .execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION};"))
             .and_then(|()| {
@@ -168,7 +184,9 @@ impl Index {
             .and_then(|_| connection.execute_batch("COMMIT"))
             .map_err(|source| self.database(source))?;
         restrict(&self.inner.path);
-        Ok(connection)
+        drop(connection);
+        // Only now is there a file to be known again.
+        self.open().map_err(|source| self.database(source))
     }
 
     /// Empties an index that another version of the plugin filled, in place, so
@@ -192,20 +210,24 @@ impl Index {
     }
 
     /// Reads from the index: `work` gets a connection and what the index holds
-    /// now. A damaged index is removed.
+    /// now. An index that was deleted or replaced is opened or made anew, a
+    /// damaged one is removed.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection, &Arc<Catalogue>) -> Result<T, rusqlite::Error>,
     ) -> Result<T, IndexError> {
         let mut reader = self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        if reader.connection.is_none() {
-            reader.connection = Some(self.connect(false)?);
+        if reader.opened.as_ref().is_none_or(|opened| !self.is_current(opened)) {
+            // The catalogue as well: another file may have reached the same
+            // generation with other documents.
+            *reader = Reader::default();
+            reader.opened = Some(self.connect(false)?);
         }
-        let Reader { connection: Some(connection), catalogue } = &mut *reader else {
+        let Reader { opened: Some(opened), catalogue } = &mut *reader else {
             return Err(self.database(rusqlite::Error::InvalidQuery));
         };
         // One transaction, so that the catalogue and the words belong together.
-        let result = connection.unchecked_transaction().and_then(|transaction| {
+        let result = opened.connection.unchecked_transaction().and_then(|transaction| {
             let current = Catalogue::current(&transaction, catalogue.take())?;
             *catalogue = Some(Arc::clone(&current));
             work(&transaction, &current)
@@ -231,6 +253,10 @@ impl Index {
 
     fn database(&self, source: rusqlite::Error) -> IndexError {
         IndexError::Database { path: self.inner.path.display().to_string(), source }
+    }
+
+    pub(super) fn replaced(&self) -> IndexError {
+        IndexError::Replaced { path: self.inner.path.display().to_string() }
     }
 
     pub(super) fn ended(&self) -> IndexError {

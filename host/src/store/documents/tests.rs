@@ -227,3 +227,54 @@ async fn any_question_is_survived() {
     assert_eq!(paths(&index, &long), ["a.md"]);
     assert!(search(std::slice::from_ref(&index), "cod", 0, 1).unwrap().is_empty());
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_index_that_was_deleted_is_made_anew() {
+    let all = tempfile::tempdir().unwrap();
+    let cache = all.path().join("cache");
+    let index = index(&cache, "1");
+    fill(&index, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&index, "cod"), ["a.md"]);
+    std::fs::remove_dir_all(&cache).unwrap();
+    assert!(!index.stamps().unwrap().holds("a.md", stamp(1)));
+    assert_eq!(paths(&index, "cod"), Vec::<String>::new());
+
+    // The same number of changes as before, but others.
+    fill(&index, vec![document("b.md", "", &["cod"])]).await;
+    assert_eq!(paths(&index, "cod"), ["b.md"]);
+    let stamps = index.stamps().unwrap();
+    assert!(stamps.holds("b.md", stamp(1)) && !stamps.holds("a.md", stamp(1)));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_index_that_another_process_replaced_is_opened_anew() {
+    let all = tempfile::tempdir().unwrap();
+    let cache = all.path().join("cache");
+    let ours = index(&cache, "1");
+    fill(&ours, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&ours, "cod"), ["a.md"]);
+    std::fs::remove_dir_all(&cache).unwrap();
+    let theirs = index(&cache, "1");
+    fill(&theirs, vec![document("b.md", "", &["cod"])]).await;
+    // Closing the old file must not take anything from the new one.
+    assert_eq!(paths(&ours, "cod"), ["b.md"]);
+    assert_eq!(paths(&theirs, "cod"), ["b.md"]);
+    assert_eq!(paths(&index(&cache, "1"), "cod"), ["b.md"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pass_whose_index_is_deleted_says_so() {
+    let all = tempfile::tempdir().unwrap();
+    let cache = all.path().join("cache");
+    let index = index(&cache, "1");
+    let writer = Writer::start(&index).unwrap();
+    writer.put(vec![document("a.md", "", &["cod"])]).await.unwrap();
+    std::fs::remove_file(index.path()).unwrap();
+    let error = writer.retain(vec!["a.md".to_owned()]).await.unwrap_err();
+    assert!(matches!(error, IndexError::Replaced { .. }), "{error}");
+    fill(&index, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&index, "cod"), ["a.md"]);
+}
