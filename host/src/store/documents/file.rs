@@ -2,10 +2,10 @@
 //! away. It belongs to one root and one plugin; another version of the plugin
 //! may split documents otherwise, so it starts over.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 use sha2::{Digest, Sha256};
@@ -13,6 +13,12 @@ use sha2::{Digest, Sha256};
 use super::IndexError;
 use super::catalogue::Catalogue;
 use crate::store::identity::Identity;
+
+/// How long to wait for another pass over the same root, and how often to look.
+/// The first pass over many documents takes minutes, and nobody is to wait for
+/// that without a word.
+const PATIENCE: Duration = Duration::from_secs(5);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Raised whenever tables or words change.
 const SCHEMA_VERSION: i64 = 1;
@@ -99,9 +105,34 @@ impl Index {
         &self.inner.path
     }
 
-    /// Waits until no other pass over this root is under way, here or in another
-    /// process, and keeps others out until the file is dropped.
+    /// Waits, though not for long, until no other pass over this root is under
+    /// way, here or in another process, and keeps others out until the file is
+    /// dropped.
     pub fn lock(&self) -> Result<File, IndexError> {
+        self.wait(PATIENCE, || self.try_lock())
+    }
+
+    /// Looks again and again, until there is something or patience runs out.
+    pub(super) fn wait<T>(
+        &self,
+        patience: Duration,
+        look: impl Fn() -> Result<Option<T>, IndexError>,
+    ) -> Result<T, IndexError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(IndexError::Busy { path: self.inner.path.display().to_string() });
+            }
+            std::thread::sleep(BETWEEN_LOOKS.min(left));
+        }
+    }
+
+    /// None while another pass holds it.
+    pub(super) fn try_lock(&self) -> Result<Option<File>, IndexError> {
         let path = self.inner.path.with_extension("lock");
         let failed = |source| IndexError::File { path: path.display().to_string(), source };
         if let Some(directory) = path.parent() {
@@ -109,21 +140,36 @@ impl Index {
         }
         let file =
             File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        file.lock().map_err(failed)?;
-        Ok(file)
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        // A lock on a file that was deleted keeps nobody out.
+        let held = Identity::of_file(&file).map_err(failed)?;
+        Ok(held.is_at(&path).then_some(file))
     }
 
     /// A connection of one's own, to an index that is there and fits. Whoever
     /// holds the lock says so, and need not wait for it.
     pub(super) fn connect(&self, locked: bool) -> Result<Opened, IndexError> {
-        if self.inner.path.exists()
-            && let Ok(opened) = self.open()
-            && self.fits(&opened.connection)
-        {
-            return Ok(opened);
-        }
-        let _lock = if locked { None } else { Some(self.lock()?) };
-        self.rebuild()
+        self.wait(PATIENCE, || {
+            if self.inner.path.exists()
+                && let Ok(opened) = self.open()
+                && self.fits(&opened.connection)
+            {
+                return Ok(Some(opened));
+            }
+            if locked {
+                return self.rebuild().map(Some);
+            }
+            // Whoever holds the lock makes an index that fits long before they
+            // let go of it.
+            match self.try_lock()? {
+                Some(_lock) => self.rebuild().map(Some),
+                None => Ok(None),
+            }
+        })
     }
 
     /// Whether the index is still the file that was opened. The cache may be

@@ -74,6 +74,10 @@ pub enum IndexError {
     File { path: String, source: std::io::Error },
     #[error("the index {path} is damaged; it has been removed and will be built anew")]
     Damaged { path: String },
+    #[error(
+        "the documents are being indexed already, by another process or for another question (into {path})"
+    )]
+    Busy { path: String },
     #[error("the index {path} was removed or replaced while it was being filled")]
     Replaced { path: String },
     #[error("the thread that writes the index {path} has ended early")]

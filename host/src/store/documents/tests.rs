@@ -278,3 +278,17 @@ async fn a_pass_whose_index_is_deleted_says_so() {
     fill(&index, vec![document("a.md", "", &["cod"])]).await;
     assert_eq!(paths(&index, "cod"), ["a.md"]);
 }
+
+#[tokio::test]
+async fn a_second_pass_does_not_wait_forever_and_questions_do_not_wait_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let ours = index(directory.path(), "1");
+    fill(&ours, vec![document("a.md", "", &["cod"])]).await;
+    let pass = Writer::start(&ours).unwrap();
+    let theirs = index(directory.path(), "1");
+    let error = theirs.wait(std::time::Duration::ZERO, || theirs.try_lock()).unwrap_err();
+    assert!(matches!(error, IndexError::Busy { .. }), "{error}");
+    assert_eq!(paths(&theirs, "cod"), ["a.md"]);
+    pass.retain(vec!["a.md".to_owned()]).await.unwrap();
+    assert!(theirs.try_lock().unwrap().is_some());
+}

@@ -52,7 +52,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Waits for the root's lock, so it must not be called on an async worker.
+    /// Waits for the root's lock, if not for long, so it must not be called on an async worker.
     pub fn start(index: &Index) -> Result<Self, IndexError> {
         let lock = index.lock()?;
         let opened = index.connect(true)?;
