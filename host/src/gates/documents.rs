@@ -323,7 +323,8 @@ impl DocumentsGate {
         Ok(known.get_or_init(|| Index::new(index_directory, &canonical, plugin, digest)).clone())
     }
 
-    /// The pass's writer; the first one waits for the root's lock.
+    /// The pass's writer; the first one waits for the root's lock, and gives up
+    /// when another pass keeps it for long.
     async fn writer(&self, root: u32) -> Result<Arc<Writer>, GateError> {
         let pass = self.pass(root)?;
         let mut current = pass.writer.lock().await;
@@ -366,7 +367,10 @@ fn unknown(root: u32, roots: usize) -> GateError {
 fn index_error(error: IndexError) -> GateError {
     let message = error.to_string();
     let hint = match error {
-        IndexError::Damaged { .. } => "ask again: the index is rebuilt from the documents",
+        IndexError::Busy { .. } => "ask again once that is done",
+        IndexError::Damaged { .. } | IndexError::Replaced { .. } => {
+            "ask again: the index is rebuilt from the documents"
+        }
         error if error.is_full() => "make room on the disk that holds the cache directory",
         _ => {
             "check that the cache directory can be written; the index in it may be deleted at any time"

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Fault, Result, StoreError};
+use super::identity::Identity;
 use super::schema;
 
 /// Where the file is, and how long to wait for other processes that write to it.
@@ -17,6 +18,13 @@ use super::schema;
 pub(super) struct Location {
     pub(super) path: PathBuf,
     pub(super) busy_timeout: Duration,
+}
+
+/// A connection, and the file that it is to.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) identity: Identity,
 }
 
 /// Held while the file is made and opened. Closing a file drops every POSIX lock
@@ -34,14 +42,15 @@ impl Location {
     }
 
     /// A connection that may write, to a database that has the newest schema.
-    pub(super) fn open_writer(&self) -> Result<Connection> {
+    pub(super) fn open_writer(&self) -> Result<Opened> {
         self.try_open_writer().map_err(|error| error.at(&self.path))
     }
 
-    fn try_open_writer(&self) -> Result<Connection> {
+    fn try_open_writer(&self) -> Result<Opened> {
         make_directory(self.directory())?;
         let guard = OPENING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.make_file()?;
+        let identity = self.identity()?;
         let mut connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         drop(guard);
         // SQLite falls back to reading alone when it may not write.
@@ -54,12 +63,13 @@ impl Location {
         connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
         schema::migrate(&mut connection)?;
         self.keep_private();
-        Ok(connection)
+        Ok(Opened { connection, identity })
     }
 
     /// A connection that only reads. The database must be there.
-    pub(super) fn open_reader(&self) -> Result<Connection> {
-        let open = || -> Result<Connection> {
+    pub(super) fn open_reader(&self) -> Result<Opened> {
+        let open = || -> Result<Opened> {
+            let identity = self.identity()?;
             let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             if schema::check(&connection)? < schema::known_version() {
                 return Err(StoreError::database(
@@ -68,9 +78,14 @@ impl Location {
                     "its schema is from an older version, and it cannot be written",
                 ));
             }
-            Ok(connection)
+            Ok(Opened { connection, identity })
         };
         open().map_err(|error| error.at(&self.path))
+    }
+
+    fn identity(&self) -> Result<Identity> {
+        Identity::of(&self.path)
+            .map_err(|error| StoreError::database(Fault::CannotOpen, &self.path, error.to_string()))
     }
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection> {

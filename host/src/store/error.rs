@@ -30,6 +30,11 @@ pub enum StoreError {
     /// Another process has taken the task over: this one must stop working on it.
     #[error("task {task} has been taken over by another process")]
     LostOwnership { task: String },
+    /// The database no longer knows the task that is being worked on.
+    #[error(
+        "task {task} is no longer in the database: the file was removed or replaced while the task ran"
+    )]
+    Vanished { task: String },
     /// The process that works on the task is alive.
     #[error("task {task} is being worked on by another process")]
     Owned { task: String },
@@ -61,6 +66,8 @@ pub enum Fault {
     /// Another process kept it locked for longer than we wait.
     Locked,
     CannotOpen,
+    /// Another file, or none, has its name by now: what was written is lost.
+    Replaced,
     Other,
 }
 
@@ -81,6 +88,9 @@ impl Fault {
             // SQLite only says the same in other words.
             Self::Locked => format!("the database {path} is locked by another process"),
             Self::CannotOpen => format!("the database {path} cannot be opened: {detail}"),
+            Self::Replaced => {
+                format!("the database {path} was removed or replaced while it was being written")
+            }
             Self::Other => format!("the database {path}: {detail}"),
         }
     }
@@ -136,6 +146,7 @@ impl StoreError {
                      then try again"
                 }
                 Fault::CannotOpen => "check that the path is a file you may read and write",
+                Fault::Replaced => "try again: the file is opened or made anew",
                 Fault::Other => return None,
             },
             Self::Directory { .. } => {
@@ -144,6 +155,10 @@ impl StoreError {
             Self::NoSuchTask { empty: true, .. } => "no task has been saved yet",
             Self::NoSuchTask { .. } => "`bathysphere history` lists the tasks",
             Self::AmbiguousTask { .. } => "give more of the id",
+            Self::Vanished { .. } => {
+                "keep the answer shown: it is the only copy; leave the data directory alone \
+                 while a server runs"
+            }
             Self::Owned { .. } => "wait for it to end, or cancel it where it runs",
             Self::LostOwnership { .. }
             | Self::Finished { .. }
@@ -167,7 +182,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
+pub(super) fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
     use rusqlite::ffi;
     match failure.code {
         ErrorCode::NotADatabase => Fault::NotADatabase,

@@ -17,6 +17,7 @@ mod calls;
 mod connection;
 pub mod documents;
 mod error;
+mod identity;
 mod owner;
 mod results;
 mod rounds;
@@ -27,14 +28,14 @@ mod tests;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Transaction};
 use tokio::sync::Semaphore;
 
-use connection::Location;
+use connection::{Location, Opened};
+use identity::Identity;
 use owner::Owner;
 use writer::{Session, Writer};
 
@@ -61,10 +62,10 @@ struct Shared {
     location: Location,
     owners: PathBuf,
     writer: Writer,
-    /// The writer has opened the file once, so it is there and has our schema.
-    ready: AtomicBool,
+    /// The file that the writer has opened, so it has our schema.
+    ready: Mutex<Option<Identity>>,
     /// Connections that nobody reads from just now.
-    idle_readers: Mutex<Vec<Connection>>,
+    idle_readers: Mutex<Vec<Opened>>,
     reading: Arc<Semaphore>,
 }
 
@@ -85,7 +86,7 @@ impl Store {
                 writer: Writer::start(location.clone(), owners.clone()),
                 location,
                 owners,
-                ready: AtomicBool::new(false),
+                ready: Mutex::new(None),
                 idle_readers: Mutex::new(Vec::new()),
                 reading: Arc::new(Semaphore::new(READERS)),
             }),
@@ -99,7 +100,9 @@ impl Store {
     /// Waits until the database is open, and says what is wrong with it if it
     /// cannot be.
     pub async fn check(&self) -> Result<()> {
-        self.shared.writer.submit(Session::open).await
+        let identity = self.shared.writer.submit(Session::open).await?;
+        *self.ready() = Some(identity);
+        Ok(())
     }
 
     /// Finishes what was to be written, closes the files and lets go of this
@@ -142,9 +145,10 @@ impl Store {
         F: FnOnce(&Reading<'_>) -> Result<T> + Send + 'static,
         T: Send + 'static,
     {
-        if !self.shared.ready.load(Ordering::Acquire) {
+        let ready = *self.ready();
+        if ready.is_none_or(|identity| !identity.is_at(self.path())) {
             match self.check().await {
-                Ok(()) => self.shared.ready.store(true, Ordering::Release),
+                Ok(()) => {}
                 // What cannot be written may still be read.
                 Err(error) if is_about_writing(&error) => {
                     return self.read_now(work).await.map_err(|_| error);
@@ -165,15 +169,17 @@ impl Store {
         };
         let store = self.clone();
         tokio::task::spawn_blocking(move || {
+            // One to a file that was deleted or replaced is not used again.
             let idle = store.idle_readers().pop();
-            let connection = match idle {
-                Some(connection) => connection,
+            let opened = match idle.filter(|opened| opened.identity.is_at(store.path())) {
+                Some(opened) => opened,
                 None => store.shared.location.open_reader()?,
             };
-            let answer = work(&Reading { connection: &connection, owners: &store.shared.owners });
+            let answer =
+                work(&Reading { connection: &opened.connection, owners: &store.shared.owners });
             // A connection that met trouble is not used again.
             if !matches!(answer, Err(StoreError::Database { .. })) {
-                store.idle_readers().push(connection);
+                store.idle_readers().push(opened);
             }
             // Held here, not by the caller, who may have stopped waiting.
             drop(permit);
@@ -184,7 +190,11 @@ impl Store {
         .unwrap_or(Err(StoreError::Closed))
     }
 
-    fn idle_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
+    fn ready(&self) -> MutexGuard<'_, Option<Identity>> {
+        self.shared.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn idle_readers(&self) -> MutexGuard<'_, Vec<Opened>> {
         self.shared.idle_readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

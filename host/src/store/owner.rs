@@ -2,7 +2,7 @@
 //! of its own; the operating system lets go of it when the process ends, however
 //! it ends. A running task whose owner's file is free, or gone, is interrupted.
 //!
-//! Names are never used again, so whoever gets a shared lock on such a file knows
+//! Names are never used again by another process, so whoever gets a shared lock on such a file knows
 //! that its owner is dead for good. Only shared locks are taken to find out: two
 //! processes that look at the same time do not take each other for the owner.
 
@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::connection::make_directory;
 use super::error::{Result, StoreError};
+use super::identity::Identity;
 
 /// This process's lock, held until it is dropped.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(super) struct Owner {
     id: String,
     path: PathBuf,
     /// Locked as long as it is open.
-    _file: File,
+    file: File,
 }
 
 impl Owner {
@@ -32,11 +33,25 @@ impl Owner {
         let id = Uuid::new_v4().to_string();
         let path = lock_path(directory, &id);
         let file = make_locked(&path).map_err(|error| StoreError::directory(directory, &error))?;
-        Ok(Self { id, path, _file: file })
+        Ok(Self { id, path, file })
     }
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Makes the file anew under the same name if someone has deleted it, so
+    /// that the tasks of this process do not pass for interrupted. One that was
+    /// taken over meanwhile stays with its new owner: its epoch is another.
+    pub(super) fn renew(&mut self, directory: &Path) -> Result<()> {
+        let held = Identity::of_file(&self.file);
+        if held.is_ok_and(|held| held.is_at(&self.path)) {
+            return Ok(());
+        }
+        make_directory(directory)?;
+        self.file =
+            make_locked(&self.path).map_err(|error| StoreError::directory(directory, &error))?;
+        Ok(())
     }
 }
 
@@ -153,6 +168,22 @@ mod tests {
         expected.sort();
         assert_eq!(names(directory.path()), expected);
         assert!(is_alive(directory.path(), living.id()));
+    }
+
+    #[test]
+    fn an_owner_whose_file_is_deleted_makes_it_anew() {
+        let all = tempfile::tempdir().unwrap();
+        let directory = all.path().join("owners");
+        let mut owner = Owner::take(&directory).unwrap();
+        let id = owner.id().to_owned();
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(!is_alive(&directory, &id));
+        owner.renew(&directory).unwrap();
+        assert!(is_alive(&directory, &id));
+        owner.renew(&directory).unwrap();
+        assert_eq!(names(&directory), [format!("{id}.lock")]);
+        drop(owner);
+        assert!(!is_alive(&directory, &id));
     }
 
     #[test]

@@ -265,7 +265,7 @@ pub(super) fn touch(transaction: &Transaction<'_>, claim: &Claim) -> Result<i64>
         .optional()?;
     let task_id = claim.id.clone();
     Err(match task {
-        None => StoreError::NoSuchTask { given: task_id, empty: false },
+        None => StoreError::Vanished { task: task_id },
         Some((epoch, _)) if epoch != claim.epoch => StoreError::LostOwnership { task: task_id },
         Some((_, status)) => StoreError::Finished { task: task_id, status },
     })

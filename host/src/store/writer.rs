@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::connection::Location;
+use super::connection::{Location, Opened};
 use super::error::{Fault, Result, StoreError};
+use super::identity::Identity;
 use super::owner::Owner;
 
 type Job = Box<dyn FnOnce(&mut Session) + Send>;
@@ -25,7 +26,7 @@ impl Writer {
     pub(super) fn start(location: Location, owners: PathBuf) -> Self {
         let (jobs, queue) = mpsc::channel::<Job>();
         let run = move || {
-            let mut session = Session { location, owners, connection: None, owner: None };
+            let mut session = Session { location, owners, opened: None, owner: None };
             // What is wrong is told to the first who asks, after another try.
             let _ = session.open();
             for job in queue {
@@ -70,7 +71,7 @@ impl Writer {
         };
         let (reply, closed) = oneshot::channel();
         let close: Job = Box::new(move |session| {
-            session.connection = None;
+            session.opened = None;
             session.owner = None;
             let _ = reply.send(());
         });
@@ -88,22 +89,30 @@ impl Writer {
 pub(super) struct Session {
     location: Location,
     owners: PathBuf,
-    connection: Option<Connection>,
+    opened: Option<Opened>,
     /// Taken with the first task: a process that only reads owns nothing.
     owner: Option<Owner>,
 }
 
 impl Session {
-    pub(super) fn open(&mut self) -> Result<()> {
-        self.connection().map(|_| ())
+    /// Opens the database, if it is not open or no longer the file that has its
+    /// name, and tells which file it is.
+    pub(super) fn open(&mut self) -> Result<Identity> {
+        self.opened().map(|opened| opened.identity)
     }
 
+    #[cfg(test)]
     pub(super) fn connection(&mut self) -> Result<&mut Connection> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
+        self.opened().map(|opened| &mut opened.connection)
+    }
+
+    fn opened(&mut self) -> Result<&mut Opened> {
+        let known = self.opened.take().filter(|opened| opened.identity.is_at(&self.location.path));
+        let opened = match known {
+            Some(opened) => opened,
             None => self.location.open_writer()?,
         };
-        Ok(self.connection.insert(connection))
+        Ok(self.opened.insert(opened))
     }
 
     /// All of the work is committed, or none of it.
@@ -111,13 +120,32 @@ impl Session {
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let answer = commit(self.connection()?, work);
+        // The directory is made with the database.
+        self.open()?;
+        if let Some(owner) = &mut self.owner
+            && let Err(error) = owner.renew(&self.owners)
+        {
+            // The write can be made all the same; at worst the task passes for
+            // interrupted.
+            tracing::warn!("{error}");
+        }
+        self.run(work)
+    }
+
+    fn run<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let opened = self.opened()?;
+        let identity = opened.identity;
+        let mut answer = commit(&mut opened.connection, work);
+        // What went into a file that nobody can open again is not saved.
+        if answer.is_ok() && !identity.is_at(&self.location.path) {
+            answer = Err(StoreError::database(Fault::Replaced, &self.location.path, ""));
+        }
         if let Err(StoreError::Database { fault, .. }) = &answer
             && *fault != Fault::Locked
         {
             // A connection that met trouble with its file may hold a wrong
             // picture of it; the next use opens a new one.
-            self.connection = None;
+            self.opened = None;
         }
         answer.map_err(|error| error.at(&self.location.path))
     }
@@ -128,11 +156,14 @@ impl Session {
     ) -> Result<T> {
         // The directory is made with the database.
         self.open()?;
+        if let Some(owner) = &mut self.owner {
+            owner.renew(&self.owners)?;
+        }
         let owner = match self.owner.take() {
             Some(owner) => owner,
             None => Owner::take(&self.owners)?,
         };
-        let answer = self.transact(|transaction| work(transaction, &owner));
+        let answer = self.run(|transaction| work(transaction, &owner));
         self.owner = Some(owner);
         answer
     }

@@ -277,3 +277,14 @@ async fn passes_at_the_same_time_take_turns() {
     }
     assert_eq!(place.gate.query("cod".to_owned(), 500, 1).await.unwrap().len(), 200);
 }
+
+#[test]
+fn an_index_that_is_busy_or_replaced_is_unavailable_for_now() {
+    let path = "cache/documents/index.sqlite3".to_owned();
+    for error in [IndexError::Busy { path: path.clone() }, IndexError::Replaced { path }] {
+        let error = index_error(error);
+        assert_eq!(error.kind, GateErrorKind::Unavailable);
+        assert!(error.message.contains("index.sqlite3"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.starts_with("ask again")));
+    }
+}

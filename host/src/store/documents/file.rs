@@ -2,16 +2,23 @@
 //! away. It belongs to one root and one plugin; another version of the plugin
 //! may split documents otherwise, so it starts over.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 use sha2::{Digest, Sha256};
 
 use super::IndexError;
 use super::catalogue::Catalogue;
+use crate::store::identity::Identity;
+
+/// How long to wait for another pass over the same root, and how often to look.
+/// The first pass over many documents takes minutes, and nobody is to wait for
+/// that without a word.
+const PATIENCE: Duration = Duration::from_secs(5);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Raised whenever tables or words change.
 const SCHEMA_VERSION: i64 = 1;
@@ -63,8 +70,15 @@ struct Inner {
 
 #[derive(Default)]
 pub(super) struct Reader {
-    connection: Option<Connection>,
+    opened: Option<Opened>,
     catalogue: Option<Arc<Catalogue>>,
+}
+
+/// A connection, and the file that it is to.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// None for a file that was not there before.
+    pub(super) identity: Option<Identity>,
 }
 
 impl Index {
@@ -91,9 +105,34 @@ impl Index {
         &self.inner.path
     }
 
-    /// Waits until no other pass over this root is under way, here or in another
-    /// process, and keeps others out until the file is dropped.
+    /// Waits, though not for long, until no other pass over this root is under
+    /// way, here or in another process, and keeps others out until the file is
+    /// dropped.
     pub fn lock(&self) -> Result<File, IndexError> {
+        self.wait(PATIENCE, || self.try_lock())
+    }
+
+    /// Looks again and again, until there is something or patience runs out.
+    pub(super) fn wait<T>(
+        &self,
+        patience: Duration,
+        look: impl Fn() -> Result<Option<T>, IndexError>,
+    ) -> Result<T, IndexError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(IndexError::Busy { path: self.inner.path.display().to_string() });
+            }
+            std::thread::sleep(BETWEEN_LOOKS.min(left));
+        }
+    }
+
+    /// None while another pass holds it.
+    pub(super) fn try_lock(&self) -> Result<Option<File>, IndexError> {
         let path = self.inner.path.with_extension("lock");
         let failed = |source| IndexError::File { path: path.display().to_string(), source };
         if let Some(directory) = path.parent() {
@@ -101,24 +140,51 @@ impl Index {
         }
         let file =
             File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        file.lock().map_err(failed)?;
-        Ok(file)
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        // A lock on a file that was deleted keeps nobody out.
+        let held = Identity::of_file(&file).map_err(failed)?;
+        Ok(held.is_at(&path).then_some(file))
     }
 
     /// A connection of one's own, to an index that is there and fits. Whoever
     /// holds the lock says so, and need not wait for it.
-    pub(super) fn connect(&self, locked: bool) -> Result<Connection, IndexError> {
-        if self.inner.path.exists()
-            && let Ok(connection) = self.open()
-            && self.fits(&connection)
-        {
-            return Ok(connection);
-        }
-        let _lock = if locked { None } else { Some(self.lock()?) };
-        self.rebuild()
+    pub(super) fn connect(&self, locked: bool) -> Result<Opened, IndexError> {
+        self.wait(PATIENCE, || {
+            if self.inner.path.exists()
+                && let Ok(opened) = self.open()
+                && self.fits(&opened.connection)
+            {
+                return Ok(Some(opened));
+            }
+            if locked {
+                return self.rebuild().map(Some);
+            }
+            // Whoever holds the lock makes an index that fits long before they
+            // let go of it.
+            match self.try_lock()? {
+                Some(_lock) => self.rebuild().map(Some),
+                None => Ok(None),
+            }
+        })
     }
 
-    fn open(&self) -> Result<Connection, rusqlite::Error> {
+    /// Whether the index is still the file that was opened. The cache may be
+    /// deleted at any time, by the user or by another process that finds the
+    /// index damaged.
+    pub(super) fn is_current(&self, opened: &Opened) -> bool {
+        self.is_at(opened.identity)
+    }
+
+    fn is_at(&self, file: Option<Identity>) -> bool {
+        file.is_some_and(|identity| identity.is_at(&self.inner.path))
+    }
+
+    fn open(&self) -> Result<Opened, rusqlite::Error> {
+        let identity = Identity::of(&self.inner.path).ok();
         let connection = Connection::open(&self.inner.path)?;
         connection.busy_timeout(Duration::from_secs(10))?;
         // The index can be rebuilt, so losing the last writes to a power cut is
@@ -127,7 +193,7 @@ impl Index {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
              PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 4000000;",
         )?;
-        Ok(connection)
+        Ok(Opened { connection, identity })
     }
 
     fn fits(&self, connection: &Connection) -> bool {
@@ -141,22 +207,22 @@ impl Index {
     }
 
     /// Makes an empty index. The caller holds the lock.
-    fn rebuild(&self) -> Result<Connection, IndexError> {
-        if let Ok(connection) = self.open() {
-            if self.fits(&connection) {
+    fn rebuild(&self) -> Result<Opened, IndexError> {
+        if let Ok(opened) = self.open() {
+            if self.fits(&opened.connection) {
                 // Another process was faster.
-                return Ok(connection);
+                return Ok(opened);
             }
             let version: Result<i64, _> =
-                connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+                opened.connection.query_row("PRAGMA user_version", [], |row| row.get(0));
             if version.is_ok_and(|version| version == SCHEMA_VERSION)
-                && self.clear(&connection).is_ok()
+                && self.clear(&opened.connection).is_ok()
             {
-                return Ok(connection);
+                return Ok(opened);
             }
         }
         self.remove();
-        let connection = self.open().map_err(|source| self.database(source))?;
+        let Opened { connection, .. } = self.open().map_err(|source| self.database(source))?;
         connection
             .execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION};"))
             .and_then(|()| {
@@ -168,7 +234,9 @@ impl Index {
             .and_then(|_| connection.execute_batch("COMMIT"))
             .map_err(|source| self.database(source))?;
         restrict(&self.inner.path);
-        Ok(connection)
+        drop(connection);
+        // Only now is there a file to be known again.
+        self.open().map_err(|source| self.database(source))
     }
 
     /// Empties an index that another version of the plugin filled, in place, so
@@ -192,45 +260,66 @@ impl Index {
     }
 
     /// Reads from the index: `work` gets a connection and what the index holds
-    /// now. A damaged index is removed.
+    /// now. An index that was deleted or replaced is opened or made anew, a
+    /// damaged one is removed.
     pub(super) fn read<T>(
         &self,
         work: impl FnOnce(&Connection, &Arc<Catalogue>) -> Result<T, rusqlite::Error>,
     ) -> Result<T, IndexError> {
         let mut reader = self.inner.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        if reader.connection.is_none() {
-            reader.connection = Some(self.connect(false)?);
+        if reader.opened.as_ref().is_none_or(|opened| !self.is_current(opened)) {
+            // The catalogue as well: another file may have reached the same
+            // generation with other documents.
+            *reader = Reader::default();
+            reader.opened = Some(self.connect(false)?);
         }
-        let Reader { connection: Some(connection), catalogue } = &mut *reader else {
+        let Reader { opened: Some(opened), catalogue } = &mut *reader else {
             return Err(self.database(rusqlite::Error::InvalidQuery));
         };
+        let identity = opened.identity;
         // One transaction, so that the catalogue and the words belong together.
-        let result = connection.unchecked_transaction().and_then(|transaction| {
+        let result = opened.connection.unchecked_transaction().and_then(|transaction| {
             let current = Catalogue::current(&transaction, catalogue.take())?;
             *catalogue = Some(Arc::clone(&current));
             work(&transaction, &current)
         });
         result.map_err(|source| {
+            // Closed first: not every platform lets an open file be removed.
             *reader = Reader::default();
-            self.failure(source)
+            self.failure(source, identity, false)
         })
     }
 
-    /// What an error means for the index: a damaged file is removed.
-    pub(super) fn failure(&self, source: rusqlite::Error) -> IndexError {
+    /// What an error means for the index: a damaged file is removed. Whoever
+    /// holds the lock says so.
+    pub(super) fn failure(
+        &self,
+        source: rusqlite::Error,
+        file: Option<Identity>,
+        locked: bool,
+    ) -> IndexError {
         let damaged = matches!(
             source.sqlite_error_code(),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         );
-        if damaged {
-            self.remove();
-            return IndexError::Damaged { path: self.inner.path.display().to_string() };
+        if !damaged {
+            return self.database(source);
         }
-        self.database(source)
+        // Not under a pass of someone else, who meets the damage as well; nor a
+        // file that has been put in the damaged one's place.
+        let lock = if locked { None } else { self.try_lock().ok().flatten() };
+        if (locked || lock.is_some()) && self.is_at(file) {
+            self.remove();
+        }
+        IndexError::Damaged { path: self.inner.path.display().to_string() }
     }
 
     fn database(&self, source: rusqlite::Error) -> IndexError {
         IndexError::Database { path: self.inner.path.display().to_string(), source }
+    }
+
+    pub(super) fn replaced(&self) -> IndexError {
+        IndexError::Replaced { path: self.inner.path.display().to_string() }
     }
 
     pub(super) fn ended(&self) -> IndexError {

@@ -16,6 +16,10 @@ mod stop_words;
 mod words;
 mod writer;
 
+use std::io::ErrorKind;
+
+use super::error::{Fault, fault_of};
+
 pub use file::{Index, Stamps};
 pub use query::{Ranked, search, search_with};
 pub use ranking::Weights;
@@ -72,8 +76,14 @@ pub enum IndexError {
     Database { path: String, source: rusqlite::Error },
     #[error("the index {path} cannot be written: {source}")]
     File { path: String, source: std::io::Error },
-    #[error("the index {path} is damaged; it has been removed and will be built anew")]
+    #[error("the index {path} is damaged; it will be built anew")]
     Damaged { path: String },
+    #[error(
+        "the documents are being indexed already, by another process or for another question (into {path})"
+    )]
+    Busy { path: String },
+    #[error("the index {path} was removed or replaced while it was being filled")]
+    Replaced { path: String },
     #[error("the thread that writes the index {path} has ended early")]
     Ended { path: String },
 }
@@ -81,8 +91,15 @@ pub enum IndexError {
 impl IndexError {
     /// The disk is full or the file system refuses to write.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Database { source, .. }
-            if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
+        match self {
+            Self::Database { source, .. } => {
+                source.sqlite_error().is_some_and(|failure| fault_of(*failure) == Fault::Full)
+            }
+            Self::File { source, .. } => {
+                matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+            }
+            _ => false,
+        }
     }
 }
 

@@ -227,3 +227,105 @@ async fn any_question_is_survived() {
     assert_eq!(paths(&index, &long), ["a.md"]);
     assert!(search(std::slice::from_ref(&index), "cod", 0, 1).unwrap().is_empty());
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_index_that_was_deleted_is_made_anew() {
+    let all = tempfile::tempdir().unwrap();
+    let cache = all.path().join("cache");
+    let index = index(&cache, "1");
+    fill(&index, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&index, "cod"), ["a.md"]);
+    std::fs::remove_dir_all(&cache).unwrap();
+    assert!(!index.stamps().unwrap().holds("a.md", stamp(1)));
+    assert_eq!(paths(&index, "cod"), Vec::<String>::new());
+
+    // The same number of changes as before, but others.
+    fill(&index, vec![document("b.md", "", &["cod"])]).await;
+    assert_eq!(paths(&index, "cod"), ["b.md"]);
+    let stamps = index.stamps().unwrap();
+    assert!(stamps.holds("b.md", stamp(1)) && !stamps.holds("a.md", stamp(1)));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_index_that_another_process_replaced_is_opened_anew() {
+    let all = tempfile::tempdir().unwrap();
+    let cache = all.path().join("cache");
+    let ours = index(&cache, "1");
+    fill(&ours, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&ours, "cod"), ["a.md"]);
+    std::fs::remove_dir_all(&cache).unwrap();
+    let theirs = index(&cache, "1");
+    fill(&theirs, vec![document("b.md", "", &["cod"])]).await;
+    // Closing the old file must not take anything from the new one.
+    assert_eq!(paths(&ours, "cod"), ["b.md"]);
+    assert_eq!(paths(&theirs, "cod"), ["b.md"]);
+    assert_eq!(paths(&index(&cache, "1"), "cod"), ["b.md"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pass_whose_index_is_deleted_says_so() {
+    let all = tempfile::tempdir().unwrap();
+    let cache = all.path().join("cache");
+    let index = index(&cache, "1");
+    let writer = Writer::start(&index).unwrap();
+    writer.put(vec![document("a.md", "", &["cod"])]).await.unwrap();
+    std::fs::remove_file(index.path()).unwrap();
+    let error = writer.retain(vec!["a.md".to_owned()]).await.unwrap_err();
+    assert!(matches!(error, IndexError::Replaced { .. }), "{error}");
+    fill(&index, vec![document("a.md", "", &["cod"])]).await;
+    assert_eq!(paths(&index, "cod"), ["a.md"]);
+}
+
+#[tokio::test]
+async fn a_second_pass_does_not_wait_forever_and_questions_do_not_wait_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let ours = index(directory.path(), "1");
+    fill(&ours, vec![document("a.md", "", &["cod"])]).await;
+    let pass = Writer::start(&ours).unwrap();
+    let theirs = index(directory.path(), "1");
+    let error = theirs.wait(std::time::Duration::ZERO, || theirs.try_lock()).unwrap_err();
+    assert!(matches!(error, IndexError::Busy { .. }), "{error}");
+    assert_eq!(paths(&theirs, "cod"), ["a.md"]);
+    pass.retain(vec!["a.md".to_owned()]).await.unwrap();
+    assert!(theirs.try_lock().unwrap().is_some());
+}
+
+#[test]
+fn a_disk_that_refuses_to_write_counts_as_full() {
+    use rusqlite::ffi;
+    let database = |code| IndexError::Database {
+        path: String::new(),
+        source: rusqlite::Error::SqliteFailure(ffi::Error::new(code), None),
+    };
+    for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC] {
+        assert!(database(code).is_full(), "code {code}");
+    }
+    assert!(!database(ffi::SQLITE_IOERR_READ).is_full());
+    let file = |kind| IndexError::File { path: String::new(), source: kind.into() };
+    assert!(file(std::io::ErrorKind::StorageFull).is_full());
+    assert!(!file(std::io::ErrorKind::PermissionDenied).is_full());
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_not_removed_under_the_pass_of_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    fill(&index, vec![document("a.md", "", &["cod"])]).await;
+    let damage = || {
+        rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+            None,
+        )
+    };
+    let read = || index.read::<()>(|_, _| Err(damage())).unwrap_err();
+    let pass = index.lock().unwrap();
+    assert!(matches!(read(), IndexError::Damaged { .. }));
+    assert!(index.path().exists());
+    drop(pass);
+    assert!(matches!(read(), IndexError::Damaged { .. }));
+    assert!(!index.path().exists());
+    assert_eq!(paths(&index, "cod"), Vec::<String>::new());
+}

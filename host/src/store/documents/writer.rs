@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
+use super::file::Opened;
 use super::words::{Role, Words};
 use super::{Document, Index, IndexError, Stamp};
 
@@ -51,10 +52,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Waits for the root's lock, so it must not be called on an async worker.
+    /// Waits for the root's lock, if not for long, so it must not be called on an async worker.
     pub fn start(index: &Index) -> Result<Self, IndexError> {
         let lock = index.lock()?;
-        let connection = index.connect(true)?;
+        let opened = index.connect(true)?;
         let (jobs, waiting) = mpsc::channel(64);
         let (prepared, ready) = sync_channel(2);
         let failure = Arc::new(Mutex::new(None));
@@ -69,7 +70,7 @@ impl Writer {
         std::thread::Builder::new()
             .name("index-writer".to_owned())
             .spawn(move || {
-                if let Err(error) = write(&owner, connection, &ready, lock) {
+                if let Err(error) = write(&owner, opened, &ready, lock) {
                     *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 }
             })
@@ -162,7 +163,7 @@ fn append(words: &mut Words, text: &str, joined: &mut String) -> u32 {
 /// The second thread: writes until the pass ends. Keeps the lock until then.
 fn write(
     index: &Index,
-    mut connection: Connection,
+    mut opened: Opened,
     ready: &Receiver<Prepared>,
     lock: File,
 ) -> Result<(), IndexError> {
@@ -170,26 +171,35 @@ fn write(
     let result = loop {
         match ready.recv() {
             Ok(Prepared::Put(documents, _room)) => {
-                let written = put(&mut connection, &documents, &mut pending);
+                if !index.is_current(&opened) {
+                    break Err(index.replaced());
+                }
+                let written = put(&mut opened.connection, &documents, &mut pending);
                 if let Err(source) = written {
-                    break Err(index.failure(source));
+                    break Err(index.failure(source, opened.identity, true));
                 }
             }
             Ok(Prepared::Retain(paths, reply)) => {
-                let removed = retain(&connection, &paths, &mut pending)
-                    .map_err(|source| index.failure(source));
-                drop(connection);
+                let mut removed = retain(&opened.connection, &paths, &mut pending)
+                    .map_err(|source| index.failure(source, opened.identity, true));
+                // What was put into a file that nobody can open again will not
+                // be found.
+                if removed.is_ok() && !index.is_current(&opened) {
+                    removed = Err(index.replaced());
+                }
+                drop(opened);
                 drop(lock);
                 // A caller that has gone away does not want to know.
                 let _ = reply.send(removed);
                 return Ok(());
             }
             Err(_) => {
-                break commit(&connection, &mut pending).map_err(|source| index.failure(source));
+                break commit(&opened.connection, &mut pending)
+                    .map_err(|source| index.failure(source, opened.identity, true));
             }
         }
     };
-    drop(connection);
+    drop(opened);
     drop(lock);
     result
 }

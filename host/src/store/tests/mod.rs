@@ -4,6 +4,8 @@ mod life;
 mod ownership;
 #[cfg(unix)]
 mod processes;
+#[cfg(unix)]
+mod removal;
 mod speed;
 mod trouble;
 
