@@ -6,7 +6,10 @@ use bathysphere_sdk::types::{Error, ErrorKind, Location, Passage, Source, Usage}
 use bathysphere_sdk::{documents, log, meta, parse_settings, search};
 
 use crate::settings::{SCHEMA, Settings};
-use crate::{hits, source, update};
+use crate::{hits, source, update, weigh};
+
+/// Passages of a document to weigh, at the least.
+const PASSAGES: u32 = 4;
 
 struct Plugin;
 
@@ -68,7 +71,9 @@ impl search::Guest for Plugin {
             return Err(no_directory());
         }
         let results = query.results.max(1);
-        let found = documents::query(&query.text, results, settings.passages_per_document)?
+        // More than are wanted, so that weighing them has a choice.
+        let passages = settings.passages_per_document.max(PASSAGES);
+        let found = documents::query(&query.text, weigh::breadth(results), passages)?
             .into_iter()
             .map(|found| hits::Found {
                 root: found.root,
@@ -81,6 +86,7 @@ impl search::Guest for Plugin {
                 score: found.score,
             })
             .collect();
+        let found = weigh::weigh(found, &query.text, results as usize, &settings);
         let found = hits::arrange(found, results as usize);
         let hits = found
             .into_iter()

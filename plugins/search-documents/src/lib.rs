@@ -13,6 +13,7 @@ pub mod settings;
 pub mod source;
 pub mod split;
 pub mod update;
+pub mod weigh;
 
 #[cfg(target_family = "wasm")]
 mod component;
