@@ -92,7 +92,7 @@ pub struct Documents {
 Examples:
   bathysphere research --docs . \"how are snapshots stored?\"
   bathysphere research --docs notes --docs papers --scope large \"what is known about neap tides?\"
-  git diff | bathysphere research --docs . --output answer.md -
+  bathysphere research --docs . --output answer.md \"who may cancel a task?\"
   bathysphere research --docs . --json \"which limits are there?\" | jq '.findings[].source'
 
 Progress goes to stderr, the report to stdout. Ctrl-C ends the research and keeps
@@ -216,9 +216,9 @@ impl From<StatusArgument> for TaskStatus {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  bathysphere show 0198c2f4-7a1b
-  bathysphere show 0198c2f4-7a1b --format markdown > report.md
-  bathysphere show 0198c2f4-7a1b --json | jq '.rounds[].queries'")]
+  bathysphere show 27475b74
+  bathysphere show 27475b74 --format markdown > report.md
+  bathysphere show 27475b74 --json | jq '.rounds[].queries'")]
 pub struct ShowArguments {
     /// The task's id, or the beginning of it
     #[arg(value_name = "ID")]

@@ -55,13 +55,12 @@ impl Progress {
                 }
             }
             Event::Planned { plan } => {
-                let most = count(plan.rounds.into(), "round");
+                let most = match plan.rounds {
+                    0 => String::new(),
+                    rounds => format!(", at most {}", count(rounds.into(), "round")),
+                };
                 self.now(
-                    &format!(
-                        "plan: {} research, at most {most} ({})",
-                        plan.level.as_str(),
-                        one_line(&plan.reason)
-                    ),
+                    &format!("plan: {}{most} ({})", plan.level.in_words(), one_line(&plan.reason)),
                     terminal,
                 );
             }

@@ -19,7 +19,7 @@ pub async fn run(
         return Err(Stop::Error(ErrorReport {
             code: "INVALID_INPUT".to_owned(),
             message: format!("`{}` is not the id of a task", arguments.id),
-            hint: Some("ids look like 0198c2f4-7a1b; `bathysphere history` lists them".to_owned()),
+            hint: Some("ids look like 27475b74; `bathysphere history` lists them".to_owned()),
         }));
     }
     let outcome = desk.outcome(&id).await?;

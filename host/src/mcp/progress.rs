@@ -42,7 +42,7 @@ fn describe(event: &Event) -> String {
             "{} items ready, {} of them new or changed",
             preparation.items, preparation.updated
         ),
-        Event::Planned { plan } => format!("{} research: {}", plan.level.as_str(), plan.reason),
+        Event::Planned { plan } => format!("{}: {}", plan.level.in_words(), plan.reason),
         Event::RoundStarted { number, of, reason, .. } => {
             format!("round {number} of {of}: {reason}")
         }

@@ -219,6 +219,7 @@ fn looked_through(outcome: &Outcome) -> Vec<String> {
     }
     let files = files(&outcome.sources);
     match files.as_slice() {
+        [] if outcome.rounds.is_empty() => lines.push("Nothing was searched.".to_owned()),
         [] => lines.push("No passage matched these words.".to_owned()),
         files => {
             let shown: Vec<String> =
@@ -237,13 +238,15 @@ fn looked_through(outcome: &Outcome) -> Vec<String> {
 
 fn advice(outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
+    let searched = queries(outcome);
     let follow_ups: Vec<String> = outcome
         .rounds
         .last()
         .into_iter()
         .flat_map(|round| &round.follow_ups)
-        .take(3)
         .map(|text| inline(text))
+        .filter(|follow_up| !searched.contains(follow_up))
+        .take(3)
         .collect();
     if !follow_ups.is_empty() {
         lines.push(format!("Ask about {}.", quoted_list(follow_ups.iter().map(String::as_str))));
@@ -253,7 +256,7 @@ fn advice(outcome: &Outcome) -> Vec<String> {
             .to_owned(),
     );
     lines.push(
-        "See that the right documents are searched: `--docs DIR` adds a directory, `bathysphere doctor` lists what is there."
+        "See that the right documents are searched: `--docs DIR` adds a directory, `bathysphere doctor --docs DIR` lists them."
             .to_owned(),
     );
     lines
@@ -269,7 +272,7 @@ fn course(outcome: &Outcome) -> Vec<String> {
         } else {
             String::new()
         };
-        end = format!("{end}{most} ({} research: {})", plan.level.as_str(), inline(&plan.reason));
+        end = format!("{end}{most} ({}: {})", plan.level.in_words(), inline(&plan.reason));
     }
     end = format!("{end} in {}", duration(outcome.duration_ms));
     match &outcome.stop_reason {

@@ -5,12 +5,13 @@
 //!
 //! The way of a request: `question` reads what is asked; `blocks`, `code`,
 //! `sentences` and `units` cut the passages into what can be quoted; `score`
-//! and `form` weigh each piece; `select` takes the best that differ; `quote` turns them
+//! and `form` weigh each piece, `echo` finds what only asks again; `select` takes the best that differ; `quote` turns them
 //! into findings; `answer` puts the reply together.
 
 mod answer;
 mod blocks;
 mod code;
+mod echo;
 mod form;
 mod question;
 mod quote;

@@ -1,5 +1,6 @@
 //! Reads a question: what it asks for, and which of its words tell.
 
+use crate::echo;
 use crate::words::{Term, Vocabulary};
 
 /// The form of answer a question wants.
@@ -37,6 +38,11 @@ pub struct Asked {
 pub struct Question {
     pub kind: Kind,
     pub asked: Vec<Asked>,
+    /// All its words in lower case and in order; none when it is no question but
+    /// a topic.
+    pub words: Vec<String>,
+    /// In bytes.
+    pub length: usize,
     /// Which asked word a term stands for, and how well: 1 for the word itself,
     /// less for one of like meaning. By number: the question is read first, so its
     /// terms have the lowest ones.
@@ -45,6 +51,8 @@ pub struct Question {
 
 /// More words than this and the question is a text; its beginning says most.
 const MOST_WORDS: usize = 32;
+/// No one repeats a longer question word for word, in bytes.
+const LONGEST_REPEATED: usize = 600;
 const LIKE_MEANING: f64 = 0.6;
 const WEAK: f64 = 0.35;
 
@@ -87,7 +95,11 @@ impl Question {
         for (index, word) in asked.iter().enumerate() {
             *slot(&mut matches, word.term) = Some((index, 1.0));
         }
-        Self { kind: kind(text), asked, matches }
+        let kind = kind(text);
+        let asks = kind != Kind::Plain || text.trim_end().ends_with('?');
+        let words =
+            if asks && text.len() <= LONGEST_REPEATED { echo::words(text) } else { Vec::new() };
+        Self { kind, asked, words, length: text.len(), matches }
     }
 
     /// Which asked word a term speaks of, and how well.

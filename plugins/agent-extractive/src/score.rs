@@ -5,9 +5,10 @@
 use bathysphere_sdk::types::Passage;
 
 use crate::blocks::{Block, Kind as BlockKind};
+use crate::echo::{asks_the_same, is_echo};
 use crate::form::form;
 use crate::question::{Kind, Question};
-use crate::units::{Cut, Unit};
+use crate::units::{Cut, Unit, is_code};
 use crate::words::Term;
 
 /// A unit's figures.
@@ -89,6 +90,16 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let kind = cut.blocks[unit.block].kind;
     let mut direct = vec![0.0_f64; weights.len()];
     raise(question, &mut direct, unit.words.iter().filter_map(|word| word.term), 1.0);
+    if share_of_asked(&direct) && is_echo(question, text, is_code(kind)) {
+        let nothing = vec![0.0; weights.len()];
+        return Score { relevance: 0.0, overall: 0.0, direct: nothing.clone(), credit: nothing };
+    }
+    // What stands right below the question is meant as its answer.
+    if !is_code(kind) && lead(scale, unit).is_some_and(|lead| asks_the_same(question, lead)) {
+        for credit in &mut direct {
+            *credit = credit.max(FROM_PULLED);
+        }
+    }
     // A declaration is quoted with the end of its comment, and speaks for it.
     if let Some(terms) = unit.last.then(|| cut.below[unit.block].as_ref()).flatten() {
         raise(question, &mut direct, terms.iter().copied(), FROM_BELOW);
@@ -139,6 +150,24 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let near = 0.15 * nearness(question, unit);
     let overall = relevance + sound * (0.14 * prior + form + early + near);
     Score { relevance: relevance.min(1.0), overall, direct, credit }
+}
+
+/// Whether at least half of the asked words are spoken of: less is never an echo.
+fn share_of_asked(direct: &[f64]) -> bool {
+    direct.iter().filter(|credit| **credit >= 1.0).count() * 2 >= direct.len()
+}
+
+/// What leads to a unit: the sentence before it, or the heading or the short
+/// paragraph above it.
+fn lead<'a>(scale: &Scale<'a>, unit: &Unit) -> Option<&'a str> {
+    let cut = &scale.cuts[unit.passage];
+    if let Some(previous) = unit.previous {
+        let before = &scale.units[previous];
+        return Some(&cut.joined[before.block].text[before.range.clone()]);
+    }
+    let above = unit.block.checked_sub(1)?;
+    matches!(cut.blocks[above].kind, BlockKind::Heading | BlockKind::Paragraph)
+        .then(|| cut.joined[above].text.as_str())
 }
 
 /// A sentence that is silent on telling words is likely about something else:

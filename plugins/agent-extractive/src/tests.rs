@@ -135,6 +135,33 @@ fn what_is_still_missing_is_asked_next() {
 }
 
 #[test]
+fn the_question_quoted_in_a_document_is_no_finding() {
+    let question = "What may a plugin reach, and who checks it?";
+    let readme = "# Start\n\nAsk your documents:\n\n```sh\nbathysphere research --docs . \"What may a plugin reach, and who checks it?\"\n```\n\nOr type `research \"What may a plugin reach, and who checks it?\"` in a client.\n";
+    let design = "A plugin may reach only the hosts that its grant names. The host checks every call of a plugin.\n";
+    let passages =
+        [passage("README.md", 1, "Start", readme, 9.0), passage("DESIGN.md", 1, "", design, 5.0)];
+    let reply = find(&Settings::default(), question, &passages);
+    assert!(reply.findings[0].quote.contains("only the hosts"), "{:?}", reply.findings);
+    for finding in &reply.findings {
+        assert!(!finding.quote.contains("who checks it?"), "{}", finding.quote);
+    }
+    let alone = find(&Settings::default(), question, &passages[..1]);
+    assert!(alone.findings.is_empty(), "{:?}", alone.findings);
+}
+
+#[test]
+fn a_heading_that_asks_points_to_what_follows() {
+    let text = "## How do I get out of the sphere?\n\nKnock three times and wait for the crew. Stay calm.\n";
+    let reply = find(
+        &Settings::default(),
+        "How do I get out of the sphere?",
+        &[passage("faq.md", 1, "", text, 1.0)],
+    );
+    assert!(reply.findings[0].quote.starts_with("Knock three times"), "{:?}", reply.findings);
+}
+
+#[test]
 fn a_prompt_is_refused_with_a_hint() {
     for purpose in [Purpose::Answer, Purpose::Correct, Purpose::Other("sing".into())] {
         let request = Request {

@@ -4,9 +4,10 @@
 use serde_json::Value;
 
 use crate::budget::Budget;
+use crate::node::Node;
 use crate::quotes::near;
 use crate::schema::{Schema, Wanted};
-use crate::{strict, tolerant};
+use crate::{exact, strict, tolerant};
 
 /// White space after a bracket that is looked through.
 const LONGEST_SPACE: usize = 2000;
@@ -50,17 +51,32 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
     Err(problem.map_or(Failure::Nothing, Failure::Unfit))
 }
 
+/// What ends a model's thinking.
+const ENDS_OF_THINKING: [&str; 3] = ["</think>", "</thinking>", "</reasoning>"];
+
 /// Where to look, first the likeliest: after the thinking, then everywhere.
 fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
-    let mut regions = Vec::new();
-    for mark in ["</think>", "</thinking>", "</reasoning>"] {
-        if let Some(end) = text.rfind(mark) {
-            regions
-                .push((&text[end + mark.len()..], Some("the thinking before it was passed over")));
+    let mut last = [None; ENDS_OF_THINKING.len()];
+    let mut end = text.len();
+    // One way back through the text for all marks, from bracket to bracket.
+    while let Some(at) = text[..end].rfind('<')
+        && last.contains(&None)
+    {
+        end = at;
+        if !text[at..].starts_with("</") {
+            continue;
+        }
+        for (mark, found) in ENDS_OF_THINKING.iter().zip(&mut last) {
+            if found.is_none() && text[at..].starts_with(mark) {
+                *found = Some(at + mark.len());
+            }
         }
     }
-    regions.push((text, None));
-    regions
+    let after = last.into_iter().flatten();
+    after
+        .map(|start| (&text[start..], Some("the thinking before it was passed over")))
+        .chain([(text, None)])
+        .collect()
 }
 
 struct Search<'a> {
@@ -88,7 +104,10 @@ impl Search<'_> {
     fn region(&mut self, text: &str) {
         let trimmed = text.trim();
         if self.schema.wanted() == Wanted::Scalar {
-            return self.offer(trimmed.to_owned(), true, true, Vec::new());
+            if serde_json::from_str::<Value>(trimmed).is_ok() {
+                self.offer_exact(trimmed);
+            }
+            return;
         }
         // An answer that was put into a string, as a whole.
         if trimmed.starts_with('"')
@@ -149,7 +168,7 @@ impl Search<'_> {
                         self.problem = Some(format!("/{name} is missing"));
                     }
                     Some(_) => {}
-                    None => self.offer(exact.to_owned(), true, true, Vec::new()),
+                    None => self.offer_exact(exact),
                 }
                 return (end, true);
             }
@@ -162,18 +181,14 @@ impl Search<'_> {
         if let Some(unescaped) = unescaped(text, at, budget) {
             let mut inner = Budget::for_attempt(unescaped.len());
             if let Ok(parsed) = tolerant::parse(&unescaped, 0, &mut inner) {
-                let notes = ["one layer of escapes was taken off"]
-                    .into_iter()
-                    .chain(parsed.notes)
-                    .collect();
-                self.offer_node(&parsed.node, !parsed.truncated, notes);
+                self.offer_mended(&parsed, 0, Some("one layer of escapes was taken off"));
                 return (text.len(), true);
             }
             budget.spend(inner.spent());
         }
         match tolerant::parse(text, at, budget) {
             Ok(parsed) => {
-                self.offer_node(&parsed.node, !parsed.truncated, parsed.notes);
+                self.offer_mended(&parsed, at, None);
                 (parsed.end.max(at + 1), true)
             }
             Err(next) => (next, false),
@@ -199,7 +214,7 @@ impl Search<'_> {
             }
             match tolerant::parse(text, at, &mut budget) {
                 Ok(parsed) => {
-                    self.offer_node(&parsed.node, !parsed.truncated, parsed.notes);
+                    self.offer_mended(&parsed, at, None);
                     at = parsed.end.max(at + 1);
                 }
                 Err(next) => {
@@ -210,41 +225,59 @@ impl Search<'_> {
         }
     }
 
-    fn offer_node(
-        &mut self,
-        node: &crate::node::Node,
-        complete: bool,
-        mut notes: Vec<&'static str>,
-    ) {
-        let mut json = String::new();
-        node.write(&mut json);
-        // All other repairs leave a note of their own.
-        if notes.is_empty() {
-            notes.push("commas were mended");
-        }
-        self.offer(json, false, complete, notes);
-    }
-
-    /// Keeps a value when it fits and is likelier than what there is.
-    fn offer(&mut self, json: String, exact: bool, complete: bool, notes: Vec<&'static str>) {
-        let Ok(value) = serde_json::from_str::<Value>(&json) else {
+    /// Exact JSON, as it stands in the text.
+    fn offer_exact(&mut self, json: &str) {
+        let Some(node) = exact::read(json) else {
             return;
         };
-        if let Some(problem) = self.schema.problem(&value) {
-            self.problem.get_or_insert(problem);
+        if let Some(rank) = self.rank(&node, true, true) {
+            let extraction =
+                Extraction { json: json.to_owned(), repaired: false, notes: Vec::new() };
+            self.best = Some(Found { extraction, rank });
+        }
+    }
+
+    /// What was read from `start` on, with a note of what was done before.
+    fn offer_mended(
+        &mut self,
+        parsed: &tolerant::Parsed,
+        start: usize,
+        before: Option<&'static str>,
+    ) {
+        if parsed.out_of_range && !parsed.node.is_in_range() {
             return;
         }
+        if let Some(rank) = self.rank(&parsed.node, false, !parsed.truncated) {
+            let mut json = String::with_capacity(parsed.end.saturating_sub(start));
+            parsed.node.write(&mut json);
+            let mut notes: Vec<String> =
+                before.iter().chain(&parsed.notes).map(|note| (*note).to_owned()).collect();
+            // All other repairs leave a note of their own.
+            if notes.is_empty() {
+                notes.push("commas were mended".to_owned());
+            }
+            let extraction = Extraction { json, repaired: true, notes };
+            self.best = Some(Found { extraction, rank });
+        }
+    }
+
+    /// The rank of a value that fits and is likelier than what there is.
+    fn rank(&mut self, value: &Node, exact: bool, complete: bool) -> Option<Rank> {
+        if let Some(problem) = self.schema.problem(value) {
+            self.problem.get_or_insert(problem);
+            return None;
+        }
         let rank = Rank {
-            known_fields: self.schema.known_fields(&value),
-            holds_objects: match &value {
-                Value::Object(_) => true,
-                Value::Array(items) => items.iter().any(Value::is_object),
+            known_fields: self.schema.known_fields(value),
+            holds_objects: match value {
+                Node::Object(_) => true,
+                Node::Array(items) => items.iter().any(|item| matches!(item, Node::Object(_))),
                 _ => false,
             },
             complete,
-            filled: match &value {
-                Value::Object(fields) => !fields.is_empty(),
-                Value::Array(items) => !items.is_empty(),
+            filled: match value {
+                Node::Object(fields) => !fields.is_empty(),
+                Node::Array(items) => !items.is_empty(),
                 _ => true,
             },
             exact,
@@ -256,11 +289,7 @@ impl Search<'_> {
             None => true,
             Some(best) => rank > best.rank || (later_wins && rank == best.rank),
         };
-        if better {
-            let notes = notes.into_iter().map(str::to_owned).collect();
-            let extraction = Extraction { json, repaired: !exact, notes };
-            self.best = Some(Found { extraction, rank });
-        }
+        better.then_some(rank)
     }
 }
 

@@ -3,10 +3,14 @@
 //! the value that is not in the text.
 //!
 //! `find` chooses among the values in a text; `strict` finds the end of exact
-//! JSON, `tolerant` (with `quotes`) reads broken JSON; `schema` says what fits;
-//! `budget` keeps the work linear.
+//! JSON and `exact` reads it, `tolerant` (with `quotes`) reads broken JSON; `node`
+//! is what both read, borrowed from the text; `schema` says what fits; `budget`
+//! keeps the work linear.
 
 mod budget;
+mod bytes;
+mod escapes;
+mod exact;
 mod find;
 mod node;
 mod quotes;

@@ -33,6 +33,7 @@ pub fn is_quote(character: char) -> bool {
     matches!(character, '"' | '\'' | '“' | '”' | '‘' | '’' | '`')
 }
 
+#[inline]
 pub fn closes(open: char, character: char) -> bool {
     match open {
         '“' | '”' => matches!(character, '“' | '”' | '"'),
@@ -49,7 +50,16 @@ pub fn is_space(character: char) -> bool {
 }
 
 pub fn trim_start(text: &str) -> &str {
-    text.trim_start_matches(is_space)
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+        at += 1;
+    }
+    match bytes.get(at) {
+        // Neither white space nor the beginning of a longer character.
+        None | Some(b'!'..0x80) => &text[at..],
+        Some(_) => text[at..].trim_start_matches(is_space),
+    }
 }
 
 /// A stretch of text that is cheap to search.
@@ -69,6 +79,18 @@ pub fn looks_like_name(text: &str) -> bool {
         return false;
     };
     if is_quote(first) {
+        // A plain name needs no decoding of characters.
+        if first.is_ascii() {
+            let bytes = text.as_bytes();
+            let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+            let end = 1 + bytes[1..].iter().take_while(|byte| letter(byte)).count();
+            if end > 1
+                && bytes.get(end) == Some(&(first as u8))
+                && bytes.get(end + 1) == Some(&b':')
+            {
+                return true;
+            }
+        }
         for (at, character) in characters {
             if closes(first, character) {
                 let rest = trim_start(&text[at + character.len_utf8()..]);

@@ -1,13 +1,25 @@
 //! Does a value fit a JSON Schema? The part of JSON Schema that tells answers
 //! apart: types, required and listed fields, enumerations, items, references and
 //! combinations. What is not understood forbids nothing.
+//!
+//! A schema is read into rules once, because every item of a long list is
+//! checked against the same few of them.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::node::Node;
 
 /// What was asked for.
 #[derive(Debug)]
 pub struct Schema {
-    root: Value,
+    rules: Vec<Rule>,
+    /// The rule of the whole value.
+    root: usize,
+    wanted: Wanted,
+    names_fields: bool,
 }
 
 /// Which kind of value the schema wants.
@@ -21,6 +33,40 @@ pub enum Wanted {
     Scalar,
 }
 
+/// One schema among schemas; others are named by their place in the list.
+#[derive(Debug, Default)]
+struct Rule {
+    /// Nothing fits.
+    never: bool,
+    types: Option<Types>,
+    listed: Option<Vec<Value>>,
+    fixed: Option<Value>,
+    required: Vec<String>,
+    properties: Vec<(String, usize)>,
+    items: Option<usize>,
+    /// Of each list, one must fit.
+    choices: Vec<Vec<usize>>,
+    parts: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Types {
+    One(Type, String),
+    Several(Vec<Type>),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Type {
+    Object,
+    Array,
+    String,
+    Boolean,
+    Null,
+    Number,
+    Integer,
+    Unknown,
+}
+
 /// References may lead in circles; deeper than this nothing is checked.
 const DEEPEST: usize = 48;
 
@@ -29,184 +75,278 @@ impl Schema {
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
         let root =
             if text.trim().is_empty() { Value::Bool(true) } else { serde_json::from_str(text)? };
-        Ok(Self { root })
+        let mut reader = Reader { root: &root, rules: Vec::new(), known: BTreeMap::new() };
+        let place = reader.rule(&root);
+        let rules = reader.rules;
+        let whole = resolve(&root, &root);
+        let filled = |name: &str| match whole.get(name) {
+            Some(Value::Object(fields)) => !fields.is_empty(),
+            Some(Value::Array(names)) => !names.is_empty(),
+            _ => false,
+        };
+        let names_fields = filled("properties") || filled("required") || filled("items");
+        Ok(Self { rules, root: place, wanted: wanted(whole), names_fields })
     }
 
     pub fn wanted(&self) -> Wanted {
-        let schema = self.resolve(&self.root);
-        match schema.get("type").and_then(Value::as_str) {
-            Some("object") => Wanted::Object,
-            Some("array") => Wanted::Array,
-            Some(_) => Wanted::Scalar,
-            None if schema.get("properties").is_some() || schema.get("required").is_some() => {
-                Wanted::Object
-            }
-            None => Wanted::Any,
-        }
+        self.wanted
     }
 
     /// Whether the schema names fields, so that it can tell one answer from
     /// another.
     pub fn names_fields(&self) -> bool {
-        let schema = self.resolve(&self.root);
-        let filled = |name: &str| match schema.get(name) {
-            Some(Value::Object(fields)) => !fields.is_empty(),
-            Some(Value::Array(names)) => !names.is_empty(),
-            _ => false,
-        };
-        filled("properties") || filled("required") || filled("items")
+        self.names_fields
     }
 
     /// A required name that exact JSON does not even hold as text. Quick: it
-    /// spares most values that are not the answer from being parsed.
+    /// spares most values that are not the answer from being read.
     pub fn misses(&self, json: &str) -> Option<&str> {
-        if json.contains("\\u") {
-            return None;
-        }
-        let required = self.resolve(&self.root).get("required").and_then(Value::as_array)?;
         let plain =
             |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        required.iter().filter_map(Value::as_str).filter(plain).find(|name| !json.contains(name))
+        let required = self.rules[self.root].required.iter().map(String::as_str);
+        let missing = required.filter(plain).find(|name| !json.contains(name))?;
+        (!json.contains("\\u")).then_some(missing)
     }
 
     /// How many of the named fields the value has.
-    pub fn known_fields(&self, value: &Value) -> usize {
-        let schema = self.resolve(&self.root);
-        let (Some(properties), Some(fields)) =
-            (schema.get("properties").and_then(Value::as_object), value.as_object())
-        else {
+    pub fn known_fields(&self, value: &Node) -> usize {
+        let Node::Object(fields) = value else {
             return 0;
         };
-        fields.keys().filter(|name| properties.contains_key(*name)).count()
+        let has = |name: &str| fields.iter().any(|(known, _)| known == name);
+        self.rules[self.root].properties.iter().filter(|(name, _)| has(name)).count()
     }
 
     /// What is wrong with a value, if anything: where, and what.
-    pub fn problem(&self, value: &Value) -> Option<String> {
-        self.check(&self.root, value, "", 0)
+    pub fn problem(&self, value: &Node) -> Option<String> {
+        self.check(self.root, value, Place::Whole, 0)
     }
 
-    fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
-        let mut schema = schema;
-        for _ in 0..8 {
-            let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
-                break;
-            };
-            let Some(target) = reference.strip_prefix('#').and_then(|path| self.root.pointer(path))
-            else {
-                break;
-            };
-            schema = target;
-        }
-        schema
-    }
-
-    fn check(&self, schema: &Value, value: &Value, place: &str, depth: usize) -> Option<String> {
+    fn check(&self, rule: usize, value: &Node, place: Place, depth: usize) -> Option<String> {
         if depth > DEEPEST {
             return None;
         }
-        let schema = self.resolve(schema);
-        if schema == &Value::Bool(false) {
-            return Some(format!("{} is not allowed", named(place)));
+        let rule = &self.rules[rule];
+        if rule.never {
+            return Some(format!("{place} is not allowed"));
         }
-        let schema = schema.as_object()?;
-        let fits = |schema: &Value| self.check(schema, value, place, depth + 1).is_none();
-        match schema.get("type") {
-            Some(Value::String(name)) if !is_type(value, name) => {
-                return Some(format!("{} is not of type {name}", named(place)));
+        match &rule.types {
+            Some(Types::One(kind, name)) if !is_type(value, *kind) => {
+                return Some(format!("{place} is not of type {name}"));
             }
-            Some(Value::Array(names))
-                if !names.iter().filter_map(Value::as_str).any(|name| is_type(value, name)) =>
-            {
-                return Some(format!("{} is of none of the allowed types", named(place)));
+            Some(Types::Several(kinds)) if !kinds.iter().any(|kind| is_type(value, *kind)) => {
+                return Some(format!("{place} is of none of the allowed types"));
             }
             _ => {}
         }
-        if let Some(Value::Array(values)) = schema.get("enum")
-            && !values.contains(value)
+        if let Some(values) = &rule.listed
+            && !values.iter().any(|listed| value.equals(listed))
         {
-            return Some(format!("{} is none of the listed values", named(place)));
+            return Some(format!("{place} is none of the listed values"));
         }
-        if let Some(constant) = schema.get("const")
-            && constant != value
+        if let Some(fixed) = &rule.fixed
+            && !value.equals(fixed)
         {
-            return Some(format!("{} is not the fixed value", named(place)));
+            return Some(format!("{place} is not the fixed value"));
         }
-        if let Some(fields) = value.as_object() {
-            for name in schema
-                .get("required")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-            {
-                if !fields.contains_key(name) {
-                    return Some(format!("{place}/{name} is missing"));
+        if let Node::Object(fields) = value {
+            for name in &rule.required {
+                if !fields.iter().any(|(known, _)| known == name) {
+                    return Some(format!("{} is missing", Place::Field(&place, name)));
                 }
             }
-            if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-                for (name, field) in fields {
-                    if let Some(property) = properties.get(name)
-                        && let Some(problem) =
-                            self.check(property, field, &format!("{place}/{name}"), depth + 1)
-                    {
-                        return Some(problem);
-                    }
-                }
-            }
-        }
-        if let (Some(items), Some(values)) = (schema.get("items"), value.as_array()) {
-            for (index, item) in values.iter().enumerate() {
-                if let Some(problem) =
-                    self.check(items, item, &format!("{place}/{index}"), depth + 1)
+            for (name, property) in &rule.properties {
+                // Of fields with the same name, the last one counts.
+                if let Some((_, field)) = fields.iter().rfind(|(known, _)| known == name)
+                    && let Some(problem) =
+                        self.check(*property, field, Place::Field(&place, name), depth + 1)
                 {
                     return Some(problem);
                 }
             }
         }
-        for name in ["anyOf", "oneOf"] {
-            if let Some(Value::Array(choices)) = schema.get(name)
-                && !choices.iter().any(fits)
+        if let (Some(items), Node::Array(values)) = (rule.items, value) {
+            for (index, item) in values.iter().enumerate() {
+                if let Some(problem) =
+                    self.check(items, item, Place::Item(&place, index), depth + 1)
+                {
+                    return Some(problem);
+                }
+            }
+        }
+        for choices in &rule.choices {
+            if !choices.iter().any(|choice| self.check(*choice, value, place, depth + 1).is_none())
             {
-                return Some(format!("{} fits none of the allowed forms", named(place)));
+                return Some(format!("{place} fits none of the allowed forms"));
             }
         }
-        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(problem) = self.check(part, value, place, depth + 1) {
-                return Some(problem);
-            }
-        }
-        None
+        rule.parts.iter().find_map(|part| self.check(*part, value, place, depth + 1))
     }
 }
 
-fn named(place: &str) -> &str {
-    if place.is_empty() { "the value" } else { place }
+/// Where in a value, put into words only when there is something to say.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Whole,
+    Field(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
 }
 
-fn is_type(value: &Value, name: &str) -> bool {
-    match name {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        "number" => value.is_number(),
-        "integer" => {
-            value.is_i64()
-                || value.is_u64()
-                || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+impl Place<'_> {
+    fn write(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Whole => Ok(()),
+            Place::Field(above, name) => {
+                above.write(out)?;
+                write!(out, "/{name}")
+            }
+            Place::Item(above, index) => {
+                above.write(out)?;
+                write!(out, "/{index}")
+            }
         }
-        _ => true,
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Whole => out.write_str("the value"),
+            _ => self.write(out),
+        }
+    }
+}
+
+/// Turns schemas into rules, each once, so that circles close.
+struct Reader<'a> {
+    root: &'a Value,
+    rules: Vec<Rule>,
+    /// By the address of the schema.
+    known: BTreeMap<*const Value, usize>,
+}
+
+impl Reader<'_> {
+    fn rule(&mut self, schema: &Value) -> usize {
+        let schema = resolve(self.root, schema);
+        if let Some(place) = self.known.get(&std::ptr::from_ref(schema)) {
+            return *place;
+        }
+        let place = self.rules.len();
+        self.known.insert(schema, place);
+        self.rules.push(Rule { never: *schema == Value::Bool(false), ..Rule::default() });
+        if let Value::Object(schema) = schema {
+            self.rules[place] = self.object(schema);
+        }
+        place
+    }
+
+    fn object(&mut self, schema: &Map<String, Value>) -> Rule {
+        let names = |names: &Vec<Value>| {
+            names.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let list = |name: &str| schema.get(name).and_then(Value::as_array);
+        Rule {
+            never: false,
+            types: match schema.get("type") {
+                Some(Value::String(name)) => Some(Types::One(Type::named(name), name.clone())),
+                Some(Value::Array(several)) => {
+                    let several = several.iter().filter_map(Value::as_str);
+                    Some(Types::Several(several.map(Type::named).collect()))
+                }
+                _ => None,
+            },
+            listed: list("enum").cloned(),
+            fixed: schema.get("const").cloned(),
+            required: list("required").map(names).unwrap_or_default(),
+            properties: schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .map(|(name, property)| (name.clone(), self.rule(property)))
+                .collect(),
+            items: schema.get("items").map(|items| self.rule(items)),
+            choices: [list("anyOf"), list("oneOf")]
+                .into_iter()
+                .flatten()
+                .map(|choices| choices.iter().map(|choice| self.rule(choice)).collect())
+                .collect(),
+            parts: list("allOf").into_iter().flatten().map(|part| self.rule(part)).collect(),
+        }
+    }
+}
+
+/// What a schema stands for, when it only refers to another.
+fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let mut schema = schema;
+    for _ in 0..8 {
+        let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
+            break;
+        };
+        let Some(target) = reference.strip_prefix('#').and_then(|path| root.pointer(path)) else {
+            break;
+        };
+        schema = target;
+    }
+    schema
+}
+
+fn wanted(schema: &Value) -> Wanted {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("object") => Wanted::Object,
+        Some("array") => Wanted::Array,
+        Some(_) => Wanted::Scalar,
+        None if schema.get("properties").is_some() || schema.get("required").is_some() => {
+            Wanted::Object
+        }
+        None => Wanted::Any,
+    }
+}
+
+impl Type {
+    fn named(name: &str) -> Self {
+        match name {
+            "object" => Type::Object,
+            "array" => Type::Array,
+            "string" => Type::String,
+            "boolean" => Type::Boolean,
+            "null" => Type::Null,
+            "number" => Type::Number,
+            "integer" => Type::Integer,
+            _ => Type::Unknown,
+        }
+    }
+}
+
+fn is_type(value: &Node, kind: Type) -> bool {
+    match kind {
+        Type::Object => matches!(value, Node::Object(_)),
+        Type::Array => matches!(value, Node::Array(_)),
+        Type::String => matches!(value, Node::Text { .. }),
+        Type::Boolean => matches!(value, Node::Bool(_)),
+        Type::Null => matches!(value, Node::Null),
+        Type::Number => matches!(value, Node::Number(_)),
+        Type::Integer => match value {
+            Node::Number(text) => {
+                let digits = text.strip_prefix('-').unwrap_or(text);
+                digits.bytes().all(|byte| byte.is_ascii_digit())
+                    || text.parse::<f64>().is_ok_and(|number| number.fract() == 0.0)
+            }
+            _ => false,
+        },
+        Type::Unknown => true,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exact;
     use serde_json::json;
 
     fn problem(schema: &Value, value: &Value) -> Option<String> {
-        Schema::read(&schema.to_string()).unwrap().problem(value)
+        let text = value.to_string();
+        Schema::read(&schema.to_string()).unwrap().problem(&exact::read(&text).unwrap())
     }
 
     #[test]
@@ -217,6 +357,7 @@ mod tests {
             "properties": {
                 "result": {"type": "string"},
                 "verified": {"type": "boolean"},
+                "count": {"type": "integer"},
                 "level": {"enum": ["a", "b"]},
                 "sources": {"type": "array", "items": {"$ref": "#/$defs/source"}},
                 "note": {"type": ["string", "null"]},
@@ -224,10 +365,12 @@ mod tests {
             },
             "$defs": {"source": {"type": "object", "required": ["url"]}}
         });
-        let good = json!({"result": "r", "verified": true, "level": "a", "sources": [{"url": "u"}], "note": null, "either": 2});
+        let good = json!({"result": "r", "verified": true, "count": 2.0, "level": "a", "sources": [{"url": "u"}], "note": null, "either": 2});
         assert_eq!(problem(&schema, &good), None);
         for (change, wrong) in [
             (json!({"verified": "yes"}), "/verified is not of type boolean"),
+            (json!({"verified": 1}), "/verified is not of type boolean"),
+            (json!({"count": 1.5}), "/count is not of type integer"),
             (json!({"level": "c"}), "/level is none of the listed values"),
             (json!({"sources": [{}]}), "/sources/0/url is missing"),
             (json!({"note": 1}), "/note is of none of the allowed types"),

@@ -2,9 +2,10 @@
 //! passes here can be handed on to the letter.
 
 use crate::budget::Budget;
+use crate::bytes::{Beyond, next_special};
 
-/// Deeper nesting is no answer to anything.
-pub const DEEPEST: usize = 128;
+/// Deeper nesting is no answer to anything, and serde_json reads no deeper.
+pub const DEEPEST: usize = 127;
 
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +127,11 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 fn end_of_string(bytes: &[u8], start: usize, budget: &mut Budget) -> Result<usize, Failure> {
     let mut at = start + 1;
     loop {
-        let byte = *bytes.get(at).ok_or(Failure::Broken)?;
+        at = next_special(bytes, at, Beyond::Pass);
+        let Some(byte) = bytes.get(at) else {
+            budget.spend(at - start);
+            return Err(Failure::Broken);
+        };
         match byte {
             b'"' => {
                 budget.spend(at - start);
@@ -167,9 +172,6 @@ fn end_of_string(bytes: &[u8], start: usize, budget: &mut Budget) -> Result<usiz
             }
             _ => at += 1,
         }
-        if at >= bytes.len() {
-            budget.spend(at - start);
-        }
     }
 }
 
@@ -197,6 +199,12 @@ pub fn end_of_number(bytes: &[u8], start: usize) -> Option<usize> {
         at = digits(at + 1 + sign)?;
     }
     Some(at)
+}
+
+/// Whether a number as JSON writes it is one that its readers can hold.
+pub fn is_in_range(number: &str) -> bool {
+    let plain = number.len() < 300 && !number.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+    plain || number.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 #[cfg(test)]

@@ -3,57 +3,78 @@
 //! brackets that do not match, an end that is cut off. It takes what is there; a
 //! name without a value is left out, never filled.
 
+use std::borrow::Cow;
+
 use crate::budget::Budget;
-use crate::node::Node;
+use crate::bytes::{Beyond, next_special};
+use crate::escapes;
+use crate::node::{Fields, Node};
 use crate::quotes::{self, Role, Verdict, is_quote, is_space, looks_like_name, near, trim_start};
-use crate::strict::{DEEPEST, end_of_number};
+use crate::strict::{DEEPEST, end_of_number, is_in_range};
+
+/// Fields that an object is given room for before they are read.
+const MOST_RESERVED: usize = 16;
 
 /// What was read.
 #[derive(Debug)]
-pub struct Parsed {
-    pub node: Node,
+pub struct Parsed<'a> {
+    pub node: Node<'a>,
     pub end: usize,
     /// The text ended before the value did.
     pub truncated: bool,
+    /// A number was larger than readers of JSON can hold, in the node or in what
+    /// a later value took the place of.
+    pub out_of_range: bool,
     /// What was repaired.
     pub notes: Vec<&'static str>,
 }
 
 /// Reads the object or array that starts at `start`. An error when what stands
 /// there is not meant as JSON, with the place from where to look on.
-pub fn parse(text: &str, start: usize, budget: &mut Budget) -> Result<Parsed, usize> {
+pub fn parse<'a>(text: &'a str, start: usize, budget: &mut Budget) -> Result<Parsed<'a>, usize> {
     let mut parser = Parser {
         text,
         at: start,
         budget,
         objects: 0,
         arrays: 0,
+        fields: 1,
         failed: false,
         too_deep: None,
         truncated: false,
+        out_of_range: false,
         notes: Vec::new(),
     };
     let node = if text[start..].starts_with('{') { parser.object() } else { parser.array() };
     if parser.failed {
         return Err(parser.too_deep.unwrap_or(start + 1).max(start + 1));
     }
-    Ok(Parsed { node, end: parser.at, truncated: parser.truncated, notes: parser.notes })
+    Ok(Parsed {
+        node,
+        end: parser.at,
+        truncated: parser.truncated,
+        out_of_range: parser.out_of_range,
+        notes: parser.notes,
+    })
 }
 
-struct Parser<'a> {
+struct Parser<'a, 'b> {
     text: &'a str,
     at: usize,
-    budget: &'a mut Budget,
+    budget: &'b mut Budget,
     /// Containers that are open.
     objects: usize,
     arrays: usize,
+    /// How many the last object had: the objects of a list are alike.
+    fields: usize,
     failed: bool,
     too_deep: Option<usize>,
     truncated: bool,
+    out_of_range: bool,
     notes: Vec<&'static str>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> Parser<'a, '_> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -63,7 +84,8 @@ impl<'a> Parser<'a> {
     }
 
     fn note(&mut self, note: &'static str) {
-        if !self.notes.contains(&note) {
+        // The same note comes again and again, mostly from the same place.
+        if !self.notes.iter().any(|known| std::ptr::eq(*known, note) || *known == note) {
             self.notes.push(note);
         }
     }
@@ -74,7 +96,19 @@ impl<'a> Parser<'a> {
     }
 
     /// Passes over white space and comments.
+    #[inline]
     fn skip(&mut self) {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.at), Some(b' ' | b'\n')) {
+            self.at += 1;
+        }
+        // What begins here is neither: the rule, and worth its own short way.
+        if !matches!(bytes.get(self.at), Some(b'!' | b'"' | b'$'..=b'.' | b'0'..0x80)) {
+            self.skip_all();
+        }
+    }
+
+    fn skip_all(&mut self) {
         loop {
             let rest = self.rest();
             let trimmed = trim_start(rest);
@@ -108,8 +142,8 @@ impl<'a> Parser<'a> {
         self.failed
     }
 
-    fn object(&mut self) -> Node {
-        let mut fields = Vec::new();
+    fn object(&mut self) -> Node<'a> {
+        let mut fields = Fields::new();
         let mut garbage = false;
         self.at += 1;
         self.objects += 1;
@@ -159,7 +193,12 @@ impl<'a> Parser<'a> {
                 _ => {}
             }
             let quoted = is_quote(next);
-            let name = if quoted { self.string(Role::Name) } else { self.bare_name() };
+            let name = if quoted {
+                let (raw, escaped) = self.string(Role::Name);
+                escapes::resolve(raw, escaped)
+            } else {
+                Cow::Borrowed(self.bare_name())
+            };
             self.skip();
             let rest = self.rest();
             if rest.is_empty() {
@@ -191,6 +230,9 @@ impl<'a> Parser<'a> {
                 Some(',' | '}' | ']') => self.note("a name without a value was left out"),
                 Some(_) => {
                     if let Some(value) = self.value(Role::Field) {
+                        if fields.is_empty() {
+                            fields.reserve_exact(self.fields);
+                        }
                         Node::set(&mut fields, name, value);
                     } else {
                         self.note("a name without a value was left out");
@@ -199,6 +241,9 @@ impl<'a> Parser<'a> {
             }
         }
         self.objects -= 1;
+        if !fields.is_empty() {
+            self.fields = fields.len().min(MOST_RESERVED);
+        }
         // Braces around prose are not an object.
         if fields.is_empty() && garbage {
             self.failed = true;
@@ -206,7 +251,7 @@ impl<'a> Parser<'a> {
         Node::Object(fields)
     }
 
-    fn array(&mut self) -> Node {
+    fn array(&mut self) -> Node<'a> {
         let mut items = Vec::new();
         self.at += 1;
         self.arrays += 1;
@@ -256,7 +301,7 @@ impl<'a> Parser<'a> {
         Node::Array(items)
     }
 
-    fn value(&mut self, role: Role) -> Option<Node> {
+    fn value(&mut self, role: Role) -> Option<Node<'a>> {
         match self.peek()? {
             '{' | '[' if self.objects + self.arrays >= DEEPEST => {
                 self.failed = true;
@@ -269,41 +314,43 @@ impl<'a> Parser<'a> {
                 if character != '"' {
                     self.note("quotation marks were replaced");
                 }
-                Some(Node::Text(self.string(role)))
+                let (raw, escaped) = self.string(role);
+                Some(Node::Text { raw, escaped })
             }
             _ => self.bare_value(role),
         }
     }
 
-    fn string(&mut self, role: Role) -> String {
+    /// A string as it stands in the text, and whether it holds escapes.
+    fn string(&mut self, role: Role) -> (&'a str, bool) {
         let open = self.peek().unwrap_or('"');
         self.at += open.len_utf8();
         let start = self.at;
-        let bytes = self.text.as_bytes();
-        while self.at < bytes.len() {
-            let byte = bytes[self.at];
-            if byte == b'\\' {
+        let text = self.text;
+        let bytes = text.as_bytes();
+        let beyond = if open.is_ascii() { Beyond::Pass } else { Beyond::Stop };
+        let mut escaped = false;
+        loop {
+            self.at = next_special(bytes, self.at, beyond);
+            let Some(character) = self.peek() else { break };
+            if character == '\\' {
+                escaped = true;
                 self.at += 1;
                 self.at += self.peek().map_or(0, char::len_utf8);
                 continue;
             }
-            if byte.is_ascii() && byte != open as u8 && !(byte == b'"' || byte == b'\'') {
-                if byte < 0x20 {
+            if !quotes::closes(open, character) {
+                if character < ' ' {
                     self.note("line breaks in a string were escaped");
                 }
-                self.at += 1;
-                continue;
-            }
-            let Some(character) = self.peek() else { break };
-            if !quotes::closes(open, character) {
                 self.at += character.len_utf8();
                 continue;
             }
             let end = self.at;
-            match quotes::judge(self.text, start, end, open, role, self.budget) {
+            match quotes::judge(text, start, end, open, role, self.budget) {
                 Verdict::Closes => {
                     self.at += character.len_utf8();
-                    return decode(&self.text[start..end]);
+                    return (&text[start..end], escaped);
                 }
                 Verdict::Inner => {
                     self.note("quotation marks inside a string were escaped");
@@ -311,22 +358,23 @@ impl<'a> Parser<'a> {
                 }
                 Verdict::OpensNext => {
                     self.note("a closing quotation mark was missing");
-                    let content = self.text[start..end].trim_end_matches(is_space);
-                    return decode(content.strip_suffix(',').unwrap_or(content));
+                    let content = text[start..end].trim_end_matches(is_space);
+                    return (content.strip_suffix(',').unwrap_or(content), escaped);
                 }
             }
             if self.stop() {
-                return String::new();
+                return ("", false);
             }
         }
-        self.at = self.text.len();
-        self.unterminated(start, role)
+        self.at = text.len();
+        (self.unterminated(start, role), escaped)
     }
 
     /// The text ended inside a string. Where the object looks closed all the
     /// same, only the quotation mark was lost.
-    fn unterminated(&mut self, start: usize, role: Role) -> String {
-        let raw = &self.text[start..];
+    fn unterminated(&mut self, start: usize, role: Role) -> &'a str {
+        let text = self.text;
+        let raw = &text[start..];
         self.budget.spend(raw.len() / 4);
         let trimmed = raw.trim_end_matches(is_space);
         let trimmed =
@@ -338,7 +386,7 @@ impl<'a> Parser<'a> {
                 let after = from + comma + 1;
                 if looks_like_name(trim_start(&raw[after..])) {
                     self.at = start + after - 1;
-                    return decode(raw[..after - 1].trim_end_matches(is_space));
+                    return raw[..after - 1].trim_end_matches(is_space);
                 }
                 from = after;
             }
@@ -351,13 +399,13 @@ impl<'a> Parser<'a> {
                 }
             }
             self.at = start + end;
-            return decode(&trimmed[..end]);
+            return &trimmed[..end];
         }
         self.cut_off();
-        decode(raw)
+        raw
     }
 
-    fn bare_name(&mut self) -> String {
+    fn bare_name(&mut self) -> &'a str {
         self.note("names were put in quotation marks");
         let rest = near(self.rest(), 400);
         let end = rest
@@ -370,18 +418,34 @@ impl<'a> Parser<'a> {
         if self.rest().starts_with('"') {
             self.at += 1;
         }
-        rest[..end].trim_matches(is_space).to_owned()
+        rest[..end].trim_matches(is_space)
     }
 
     /// A value without quotation marks: a number, a word, a phrase.
-    fn bare_value(&mut self, role: Role) -> Option<Node> {
+    fn bare_value(&mut self, role: Role) -> Option<Node<'a>> {
         let start = self.at;
+        if let Some(end) = self.end_of_plain(role) {
+            self.budget.spend(end - start);
+            self.at = end;
+            let word = &self.text[start..end];
+            return Some(match word {
+                "true" => Node::Bool(true),
+                "false" => Node::Bool(false),
+                "null" => Node::Null,
+                number => self.number(Cow::Borrowed(number)),
+            });
+        }
         let mut end = None;
         while let Some(character) = self.peek() {
             if self.stop() {
                 return None;
             }
-            let after = near(&self.rest()[character.len_utf8()..], 400);
+            // Most characters mean nothing; only these are worth a look ahead.
+            if !matches!(character, ',' | '}' | ']' | '\n' | ' ' | '\t' | '/' | '`' | '"') {
+                self.at += character.len_utf8();
+                continue;
+            }
+            let after = near(&self.rest()[1..], 400);
             let next = trim_start(after);
             let ends = match character {
                 ',' if role == Role::Item => true,
@@ -423,7 +487,7 @@ impl<'a> Parser<'a> {
             if ends {
                 break;
             }
-            self.at += character.len_utf8();
+            self.at += 1;
         }
         let word = self.text[start..end.unwrap_or(self.at)].trim_matches(is_space);
         let cut = self.at == self.text.len();
@@ -433,7 +497,35 @@ impl<'a> Parser<'a> {
         self.word(word, cut)
     }
 
-    fn word(&mut self, word: &str, cut: bool) -> Option<Node> {
+    /// The end of a number or a literal that needs no second look: what follows
+    /// it ends any value.
+    fn end_of_plain(&self, role: Role) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let end = match bytes.get(self.at)? {
+            b'-' | b'0'..=b'9' => end_of_number(bytes, self.at)?,
+            b't' | b'f' | b'n' => {
+                let word = ["true", "false", "null"]
+                    .into_iter()
+                    .find(|word| bytes[self.at..].starts_with(word.as_bytes()))?;
+                self.at + word.len()
+            }
+            _ => return None,
+        };
+        let ends = match bytes.get(end)? {
+            b',' | b'\n' => true,
+            b']' => self.arrays > 0 || role == Role::Field,
+            b'}' => self.objects > 0 || role == Role::Field,
+            _ => false,
+        };
+        ends.then_some(end)
+    }
+
+    fn number(&mut self, text: Cow<'a, str>) -> Node<'a> {
+        self.out_of_range |= !is_in_range(&text);
+        Node::Number(text)
+    }
+
+    fn word(&mut self, word: &'a str, cut: bool) -> Option<Node<'a>> {
         let node = match word {
             "" => return None,
             "true" | "True" | "TRUE" => Node::Bool(true),
@@ -441,11 +533,11 @@ impl<'a> Parser<'a> {
             "null" | "None" | "NULL" | "Null" | "undefined" | "nil" => Node::Null,
             _ => {
                 if end_of_number(word.as_bytes(), 0) == Some(word.len()) {
-                    return Some(Node::Number(word.to_owned()));
+                    return Some(self.number(Cow::Borrowed(word)));
                 }
                 if let Some(number) = mended_number(word, cut) {
                     self.note("a number was completed");
-                    return Some(Node::Number(number));
+                    return Some(self.number(Cow::Owned(number)));
                 }
                 // Half a sign or half a word is not what was meant.
                 if cut
@@ -455,7 +547,7 @@ impl<'a> Parser<'a> {
                     return None;
                 }
                 self.note("bare words were put in quotation marks");
-                return Some(Node::Text(word.to_owned()));
+                return Some(Node::Text { raw: word, escaped: false });
             }
         };
         if !matches!(word, "true" | "false" | "null") {
@@ -487,67 +579,4 @@ fn mended_number(word: &str, cut: bool) -> Option<String> {
     let lead = if digits.starts_with('.') { "0" } else { "" };
     let number = format!("{sign}{lead}{digits}");
     (end_of_number(number.as_bytes(), 0) == Some(number.len())).then_some(number)
-}
-
-/// Resolves the escapes of a string. What JSON does not know is kept.
-fn decode(raw: &str) -> String {
-    if !raw.contains('\\') {
-        return raw.to_owned();
-    }
-    let mut out = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        let Some(escaped) = rest.chars().next() else {
-            return out;
-        };
-        let mut length = escaped.len_utf8();
-        match escaped {
-            'n' => out.push('\n'),
-            't' => out.push('\t'),
-            'r' => out.push('\r'),
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
-            'u' => match code(&rest[1..]) {
-                Some((character, digits)) => {
-                    out.push(character);
-                    length += digits;
-                }
-                // Cut off within the code: nothing is known of the character.
-                None if rest.len() < 5
-                    && rest[1..].bytes().all(|byte| byte.is_ascii_hexdigit()) =>
-                {
-                    return out;
-                }
-                None => out.push_str("\\u"),
-            },
-            letter if letter.is_ascii_alphanumeric() => {
-                out.push('\\');
-                out.push(letter);
-            }
-            other => out.push(other),
-        }
-        rest = &rest[length..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The character of `XXXX`, or of `XXXX\uXXXX` for a pair, and its length.
-fn code(text: &str) -> Option<(char, usize)> {
-    let read =
-        |at: usize| text.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    let first = read(0)?;
-    if let Some(character) = char::from_u32(first) {
-        return Some((character, 4));
-    }
-    let second = (text.get(4..6) == Some("\\u")).then(|| read(6)).flatten();
-    match second {
-        Some(low @ 0xdc00..=0xdfff) if first < 0xdc00 => {
-            let joined = 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00);
-            char::from_u32(joined).map(|character| (character, 10))
-        }
-        _ => Some(('\u{fffd}', 4)),
-    }
 }

@@ -163,13 +163,9 @@ fn documents(sets: &[DocumentSet]) -> Vec<Check> {
             (None, Some(files)) => {
                 check("Documents", name, State::Ok, count(files, "document"), None)
             }
-            (None, None) => check(
-                "Documents",
-                name,
-                State::Ok,
-                "not read yet; the first question does it",
-                None,
-            ),
+            (None, None) => {
+                check("Documents", name, State::Ok, "read when a question is asked", None)
+            }
         }
     };
     sets.iter().map(of_set).collect()

@@ -1,3 +1,5 @@
+//! The gate from outside: what it refuses, what it lists, and what it indexes.
+
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 

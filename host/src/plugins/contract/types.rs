@@ -55,12 +55,12 @@ pub enum Level {
 }
 
 impl Level {
-    pub fn as_str(self) -> &'static str {
+    pub fn in_words(self) -> &'static str {
         match self {
-            Self::None => "none",
-            Self::Shallow => "shallow",
-            Self::Medium => "medium",
-            Self::Deep => "deep",
+            Self::None => "no research",
+            Self::Shallow => "shallow research",
+            Self::Medium => "medium research",
+            Self::Deep => "deep research",
         }
     }
 }

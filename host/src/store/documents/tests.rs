@@ -1,3 +1,5 @@
+//! The index as a whole: what is put in is found, ranked and forgotten again.
+
 use std::path::Path;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Passes over a tree that exists only in memory.
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
