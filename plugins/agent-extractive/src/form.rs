@@ -272,7 +272,10 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
             let path = text.contains('/')
                 || text.contains('~')
                 || has(&["directory", "folder", "located", "under "]);
-            if path { 0.15 } else { 0.0 }
+            let in_code = unit_is_code(unit, cut)
+                && question.asks_for_code()
+                && names_exactly(question, text);
+            if path || in_code { 0.15 } else { 0.0 }
         }
         Kind::Quantity => {
             let number = has_number(text);
@@ -289,7 +292,19 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
             let listed = matches!(kind, BlockKind::Item | BlockKind::Row)
                 || text.ends_with(':')
                 || text.matches(", ").count() >= 2;
-            if listed { 0.12 } else { 0.0 }
+            // A table's head names what its rows are.
+            let headed = cut.above[unit.block].table.iter().any(|term| {
+                question
+                    .matched(*term)
+                    .is_some_and(|(index, _)| question.asked[index].specific > 0.5)
+            });
+            if headed {
+                0.25
+            } else if listed {
+                0.12
+            } else {
+                0.0
+            }
         }
         Kind::YesNo => {
             let firm = [
@@ -312,6 +327,12 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
         }
         Kind::Plain => 0.0,
     }
+}
+
+/// Stands in a source file.
+fn unit_is_code(unit: &Unit, cut: &Cut) -> bool {
+    let block = &cut.blocks[unit.block];
+    block.comment || !block.shown
 }
 
 /// "X is …": the asked words stand before the verb.

@@ -70,7 +70,7 @@ pub fn stretches(
             block: unit.block,
             range,
             attached: unit.block + 1..unit.block + 1,
-            headed: scores[number].met == Met::ByHeading || is_fragment(&scores[number], unit),
+            headed: is_headed(&scores[number], unit, cut),
             units: members,
         };
         lead_into_code(settings, cuts, units, number, &mut stretch);
@@ -83,9 +83,12 @@ pub fn stretches(
     stretches
 }
 
-/// Few words, none of them asked for: only their heading tells what they are of.
-fn is_fragment(score: &Score, unit: &Unit) -> bool {
-    unit.words.len() <= 4 && score.direct.iter().all(|credit| *credit < 1.0)
+/// Whether only what it stands under tells what the unit says: the date in the
+/// heading, the table of a setting, the subject of two or three words.
+fn is_headed(score: &Score, unit: &Unit, cut: &Cut) -> bool {
+    let fragment = unit.words.len() <= 4 && score.direct.iter().all(|credit| *credit < 1.0);
+    let setting = cut.blocks[unit.block].kind == Kind::Entry;
+    score.met == Met::ByHeading || score.lent && (setting || fragment)
 }
 
 fn gives_reason(text: &str) -> bool {
@@ -254,7 +257,7 @@ pub fn finding(passages: &[Passage], cuts: &[Cut], stretch: &Stretch) -> Finding
     let mut text = readable_text(passage, cut, stretch);
     // What its heading has to say, the words alone would leave out.
     if let Some(named) = &cut.above[stretch.block].named
-        && (stretch.headed || cut.blocks[stretch.block].kind == Kind::Entry)
+        && stretch.headed
     {
         text = format!("{}: {text}", readable::clean(named).trim_end_matches(':'));
     }

@@ -22,12 +22,14 @@ pub struct Score {
     pub credit: Vec<f64>,
     /// Whether it has the form that an answer must have.
     pub met: Met,
+    /// What it stands under says more of what was asked than it does itself.
+    pub lent: bool,
 }
 
 impl Score {
     /// The figures of a unit that is no answer.
     fn none(direct: Vec<f64>, credit: Vec<f64>, met: Met) -> Self {
-        Self { relevance: 0.0, overall: 0.0, direct, credit, met }
+        Self { relevance: 0.0, overall: 0.0, direct, credit, met, lent: false }
     }
 }
 
@@ -182,7 +184,7 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let early = if unit.previous.is_none() { 0.04 } else { 0.0 };
     let near = 0.15 * nearness(question, unit);
     let overall = relevance + sound * (0.14 * prior + form + early + near);
-    Score { relevance: relevance.min(1.0), overall, direct, credit, met }
+    Score { relevance: relevance.min(1.0), overall, direct, credit, met, lent: own_words < own }
 }
 
 /// How much of the question a credit makes up.
@@ -361,8 +363,11 @@ fn soundness(
     if text.contains("......") || text.contains(". . . .") {
         sound *= 0.3;
     }
+    // A setting is a name and a value, and the value is what is asked for.
     let letters = text.chars().filter(|character| character.is_alphabetic()).count();
-    if letters * 2 < text.chars().filter(|character| !character.is_whitespace()).count() {
+    if kind != BlockKind::Entry
+        && letters * 2 < text.chars().filter(|character| !character.is_whitespace()).count()
+    {
         sound *= 0.6;
     }
     if is_boilerplate(text)

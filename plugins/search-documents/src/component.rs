@@ -84,6 +84,7 @@ impl search::Guest for Plugin {
                 end_line: found.end_line,
                 text: found.text,
                 score: found.score,
+                of_many: false,
             })
             .collect();
         let found = weigh::weigh(found, &query.text, results as usize, &settings);

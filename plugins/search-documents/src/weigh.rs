@@ -47,7 +47,8 @@ pub fn weigh(found: Vec<Found>, query: &str, results: usize, settings: &Settings
     if code > 0 && code < documents.len() && !names_identifier(query) {
         let subject = subject(query);
         for document in &mut documents {
-            let weight = match tier(&document[0].path, settings) {
+            let tier = tier(&document[0].path, settings);
+            let weight = match tier {
                 Tier::Prose => 1.0,
                 Tier::Code => settings.code_weight,
                 Tier::Test => settings.test_weight,
@@ -60,6 +61,7 @@ pub fn weigh(found: Vec<Found>, query: &str, results: usize, settings: &Settings
                     passage.score = passage.score.max(whole) * settings.opening_bonus;
                 }
                 passage.score *= weight;
+                passage.of_many = tier == Tier::Prose;
             }
             document.sort_by(|one, other| other.score.total_cmp(&one.score));
         }
@@ -202,6 +204,7 @@ mod tests {
             end_line: start_line + 1,
             text: format!("{path}:{start_line}"),
             score,
+            of_many: false,
         }
     }
 
