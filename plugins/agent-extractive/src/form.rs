@@ -299,7 +299,7 @@ pub fn form(question: &Question, unit: &Unit, text: &str, kind: BlockKind, cut: 
                     .is_some_and(|(index, _)| question.asked[index].specific > 0.5)
             });
             if headed {
-                0.25
+                0.35
             } else if listed {
                 0.12
             } else {

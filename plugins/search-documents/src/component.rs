@@ -5,8 +5,9 @@ use bathysphere_sdk::search::{Hit, Preparation, Query, Results};
 use bathysphere_sdk::types::{Error, ErrorKind, Location, Passage, Source, Usage};
 use bathysphere_sdk::{documents, log, meta, parse_settings, search};
 
+use crate::kind::{self, Kind};
 use crate::settings::{SCHEMA, Settings};
-use crate::{hits, source, update, weigh};
+use crate::{decode, hits, lead, source, update, weigh};
 
 /// Passages of a document to weigh, at the least.
 const PASSAGES: u32 = 4;
@@ -88,7 +89,10 @@ impl search::Guest for Plugin {
             })
             .collect();
         let found = weigh::weigh(found, &query.text, results as usize, &settings);
-        let found = hits::arrange(found, results as usize);
+        let mut found = hits::arrange(found, results as usize);
+        for passage in found.iter_mut().filter(|passage| lead::leads(passage)) {
+            with_its_list(passage, &settings);
+        }
         let hits = found
             .into_iter()
             .map(|found| {
@@ -121,6 +125,24 @@ impl search::Guest for Plugin {
             extra: Vec::new(),
         };
         Ok(Results { hits, usage })
+    }
+}
+
+/// A lead without its list says nothing. Where the file cannot be read any more,
+/// the passage stays as it was found.
+fn with_its_list(passage: &mut hits::Found, settings: &Settings) {
+    let name = passage.path.rsplit('/').next().unwrap_or(&passage.path);
+    let listed = matches!(
+        kind::of(name, &settings.extensions),
+        Some(Kind::Markdown | Kind::ReStructured | Kind::Text)
+    );
+    if !listed {
+        return;
+    }
+    if let Ok(bytes) = documents::read(passage.root, &passage.path, settings.max_file_kb * 1024)
+        && let Some(text) = decode::decode(&bytes)
+    {
+        lead::extend(passage, &text);
     }
 }
 

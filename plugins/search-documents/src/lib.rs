@@ -9,6 +9,7 @@ pub mod glob;
 pub mod hits;
 pub mod ignore;
 pub mod kind;
+pub mod lead;
 pub mod settings;
 pub mod source;
 pub mod split;

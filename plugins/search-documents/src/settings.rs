@@ -16,7 +16,7 @@ pub struct Settings {
     pub passages_per_document: u32,
     pub code_weight: f64,
     pub test_weight: f64,
-    pub opening_bonus: f64,
+    pub heading_bonus: f64,
 }
 
 impl Default for Settings {
@@ -31,7 +31,7 @@ impl Default for Settings {
             passages_per_document: 3,
             code_weight: 0.6,
             test_weight: 0.3,
-            opening_bonus: 1.5,
+            heading_bonus: 1.5,
         }
     }
 }
@@ -78,8 +78,8 @@ pub const SCHEMA: &str = r#"{
       "description": "The same for tests, benchmarks and what they read.",
       "type": "number", "minimum": 0, "maximum": 10, "default": 0.3
     },
-    "opening_bonus": {
-      "description": "How many times as much the opening of a document counts for \"what is X\" when its title names X, where prose and code are mixed.",
+    "heading_bonus": {
+      "description": "Where prose and code are mixed: how many times as much a section counts whose heading has only words of the question, and the opening of a document for \"what is X\" when its title names X.",
       "type": "number", "minimum": 1, "maximum": 10, "default": 1.5
     }
   }

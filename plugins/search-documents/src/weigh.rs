@@ -46,6 +46,7 @@ pub fn weigh(found: Vec<Found>, query: &str, results: usize, settings: &Settings
     let code = documents.iter().filter(|document| is_code(&document[0].path, settings)).count();
     if code > 0 && code < documents.len() && !names_identifier(query) {
         let subject = subject(query);
+        let asked: Vec<String> = words(query).collect();
         for document in &mut documents {
             let tier = tier(&document[0].path, settings);
             let weight = match tier {
@@ -55,10 +56,12 @@ pub fn weigh(found: Vec<Found>, query: &str, results: usize, settings: &Settings
             };
             let whole = document[0].score;
             for passage in document.iter_mut() {
-                if !is_code(&passage.path, settings) && opens(passage, &subject) {
-                    // It may be long and name its subject once; what it opens
-                    // speaks for it.
-                    passage.score = passage.score.max(whole) * settings.opening_bonus;
+                if !is_code(&passage.path, settings)
+                    && (opens(passage, &subject) || headed(passage, &asked))
+                {
+                    // It may be long and name its subject once; what it stands
+                    // under speaks for it.
+                    passage.score = passage.score.max(whole) * settings.heading_bonus;
                 }
                 passage.score *= weight;
                 passage.of_many = tier == Tier::Prose;
@@ -181,6 +184,34 @@ fn subject(query: &str) -> Vec<String> {
         .collect()
 }
 
+/// The telling words of a text in lower case, without the `s` of a plural.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.to_lowercase()
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !SMALL_WORDS.contains(word) && !word.is_empty())
+        .map(|word| word.strip_suffix('s').unwrap_or(word).to_owned())
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+const SMALL_WORDS: &[&str] = &[
+    "a", "an", "and", "are", "at", "can", "do", "does", "for", "from", "how", "i", "in", "is",
+    "it", "my", "of", "on", "or", "our", "that", "the", "this", "to", "we", "what", "when",
+    "where", "which", "who", "why", "with", "you", "your",
+];
+
+/// Whether the heading of the passage's own section asks for nothing that the
+/// question does not.
+fn headed(passage: &Found, asked: &[String]) -> bool {
+    let heading = passage.heading.rsplit(" › ").next().unwrap_or("");
+    let mut any = false;
+    let all = words(heading).all(|word| {
+        any = true;
+        asked.contains(&word)
+    });
+    all && any && heading != passage.title
+}
+
 /// Whether a passage opens a document whose title names the subject.
 fn opens(passage: &Found, subject: &[String]) -> bool {
     let title = passage.title.to_lowercase();
@@ -251,6 +282,18 @@ mod tests {
         ];
         assert_eq!(order(all.clone(), "What is Sphere?", 9)[0], "README.md:3");
         assert_eq!(order(all, "Where does the Sphere dive?", 9)[0], "CHANGES.md:1");
+    }
+
+    #[test]
+    fn a_section_is_found_by_its_heading() {
+        let mut all = vec![
+            found("README.md", "Sphere", 50, 4.0),
+            found("README.md", "Sphere", 90, 1.0),
+            found("src/main.rs", "src/main.rs", 1, 5.0),
+        ];
+        all[1].heading = "Sphere › Your own plugins".to_owned();
+        assert_eq!(order(all.clone(), "How do I write my own plugin?", 9)[0], "README.md:90");
+        assert_eq!(order(all, "How do I write a plugin?", 9)[0], "README.md:50");
     }
 
     #[test]
