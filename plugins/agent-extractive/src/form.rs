@@ -107,6 +107,14 @@ pub fn declares(question: &Question, text: &str) -> bool {
             .any(|asked| asked.specific > 0.5 && name == Some(asked.word.as_str()))
 }
 
+#[rustfmt::skip]
+const AMOUNTS: &[&str] = &[
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve",
+    "hundred", "thousand", "unlimited", "none", "single", "once", "twice", "zero", "zwei", "drei",
+    "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "deux", "trois", "quatre", "cinq",
+    "dos", "tres", "cuatro", "cinco",
+];
+
 fn has_number(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut before = ' ';
@@ -116,44 +124,6 @@ fn has_number(text: &str) -> bool {
         }
         before = character;
     }
-    const AMOUNTS: &[&str] = &[
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "twelve",
-        "hundred",
-        "thousand",
-        "unlimited",
-        "none",
-        "single",
-        "once",
-        "twice",
-        "zero",
-        "zwei",
-        "drei",
-        "vier",
-        "fünf",
-        "sechs",
-        "sieben",
-        "acht",
-        "neun",
-        "zehn",
-        "deux",
-        "trois",
-        "quatre",
-        "cinq",
-        "dos",
-        "tres",
-        "cuatro",
-        "cinco",
-    ];
     lower.split(|character: char| !character.is_alphanumeric()).any(|word| AMOUNTS.contains(&word))
         || ["no limit", "at most", "at least", "up to", "as many as"]
             .iter()
@@ -163,7 +133,7 @@ fn has_number(text: &str) -> bool {
 fn has_date(text: &str) -> bool {
     let years = text
         .split(|c: char| !c.is_ascii_digit())
-        .any(|run| run.len() == 4 && (run.starts_with("1") || run.starts_with("20")));
+        .any(|run| run.len() == 4 && (run.starts_with('1') || run.starts_with("20")));
     years || MONTHS.iter().any(|month| text.contains(month))
 }
 

@@ -57,7 +57,8 @@ const MOST_WORDS: usize = 32;
 const LONGEST_REPEATED: usize = 600;
 const LIKE_MEANING: f64 = 0.6;
 const WEAK: f64 = 0.35;
-const SAID_ANYWAY: f64 = 0.15;
+/// How telling a word is that the question's kind already says.
+pub const SAID_ANYWAY: f64 = 0.15;
 
 impl Question {
     pub fn read(text: &str, vocabulary: &mut Vocabulary) -> Self {

@@ -7,7 +7,7 @@ use bathysphere_sdk::types::Passage;
 use crate::blocks::{Block, Kind as BlockKind};
 use crate::echo::{asks_the_same, is_echo};
 use crate::form::{self, Met, form};
-use crate::question::{Kind, Question};
+use crate::question::{Kind, Question, SAID_ANYWAY};
 use crate::units::{Cut, Unit, is_code};
 use crate::words::Term;
 
@@ -85,6 +85,10 @@ pub fn weights(
         .iter()
         .zip(found)
         .map(|(asked, found)| {
+            // That a word which need not be answered is rare tells nothing.
+            if asked.specific <= SAID_ANYWAY {
+                return asked.specific;
+            }
             let rarity = 1.0 + ((total + 1.0) / (found as f64 + 0.5)).ln();
             asked.specific * rarity.clamp(0.8, 2.6)
         })
@@ -183,7 +187,13 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let form = form(question, unit, text, kind, cut);
     let early = if unit.previous.is_none() { 0.04 } else { 0.0 };
     let near = 0.15 * nearness(question, unit);
-    let overall = relevance + sound * (0.14 * prior + form + early + near);
+    // A section that is headed by words of the question was written to answer it.
+    let mut heading = above.heading.iter().peekable();
+    let headed = above.opens
+        && heading.peek().is_some()
+        && heading.all(|term| question.matched(*term).is_some());
+    let headed = if headed { 0.15 } else { 0.0 };
+    let overall = relevance + sound * (0.14 * prior + form + early + near + headed);
     Score { relevance: relevance.min(1.0), overall, direct, credit, met, lent: own_words < own }
 }
 
@@ -335,6 +345,8 @@ fn soundness(
         sound *= match words {
             // Under a heading that names its subject, "MIT" says it all.
             1..=6 if headed => 0.9,
+            // "There are 4." is all that was asked for.
+            3..=6 if matches!(question.kind, Kind::Quantity | Kind::Who | Kind::When) => 0.9,
             0..=2 => 0.3,
             3..=4 => 0.6,
             7..=60 => 1.0,

@@ -95,9 +95,10 @@ mod tests {
 
     #[test]
     fn a_long_list_gives_its_first_items_whole() {
-        let items: String = (0..30).map(|number| format!("- item {number}\n  goes on\n")).collect();
+        let items: Vec<String> =
+            (0..30).map(|number| format!("- item {number}\n  goes on\n")).collect();
         let mut lead = passage("Steps:", 1);
-        extend(&mut lead, &format!("Steps:\n{items}"));
+        extend(&mut lead, &format!("Steps:\n{}", items.concat()));
         assert_eq!(lead.end_line, 17);
         assert!(lead.text.ends_with("- item 7\n  goes on"), "{}", lead.text);
     }

@@ -122,7 +122,7 @@ fn is_test(path: &str) -> bool {
         || ["_test", "_tests", "_spec", "-test", ".test", ".spec"]
             .iter()
             .any(|end| stem.ends_with(end))
-        || lower.ends_with(".snap")
+        || name.rsplit_once('.').is_some_and(|(_, extension)| extension == "snap")
 }
 
 /// Whether the query speaks of code by name: `snake_case`, `CamelCase`, `a::b`,
