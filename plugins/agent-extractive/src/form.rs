@@ -69,6 +69,18 @@ pub fn names_exactly(question: &Question, text: &str) -> bool {
         .any(|asked| text.split(identifier).any(|word| word == asked.word))
 }
 
+/// Whether the question asks for the place of a name in code, and the unit, with
+/// the declaration that is quoted with it, does not have that name.
+pub fn names_another(question: &Question, unit: &Unit, text: &str, cut: &Cut) -> bool {
+    // A capital or an underscore: a name, not a word.
+    let named = question.asked.iter().any(|asked| asked.specific > 1.0);
+    let below = cut.below[unit.block].is_some().then(|| cut.joined.get(unit.block + 1)).flatten();
+    named
+        && question.asks_for_code()
+        && !names_exactly(question, text)
+        && !below.is_some_and(|below| names_exactly(question, &below.text))
+}
+
 /// Whether a declaration declares what the question asks the place of.
 pub fn declares(question: &Question, text: &str) -> bool {
     if question.kind != Kind::Where {
@@ -109,8 +121,8 @@ pub fn declares(question: &Question, text: &str) -> bool {
 
 #[rustfmt::skip]
 const AMOUNTS: &[&str] = &[
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve",
-    "hundred", "thousand", "unlimited", "none", "single", "once", "twice", "zero", "zwei", "drei",
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve",
+    "hundred", "thousand", "unlimited", "twice", "zero", "zwei", "drei",
     "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "deux", "trois", "quatre", "cinq",
     "dos", "tres", "cuatro", "cinco",
 ];

@@ -255,8 +255,8 @@ fn kind(text: &str) -> Kind {
 #[rustfmt::skip]
 const WHERE_WORDS: &[&str] = &[
     "class", "code", "constant", "declared", "define", "defined", "definition", "enum", "file", "fn",
-    "function", "implementation", "implemented", "live", "lives", "located", "method", "read", "source",
-    "stored", "struct", "trait", "type", "variable",
+    "function", "implementation", "implemented", "located", "method", "read", "source",
+    "struct", "trait", "type", "variable",
 ];
 
 #[rustfmt::skip]

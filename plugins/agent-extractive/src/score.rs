@@ -42,6 +42,8 @@ const FROM_KEYS: f64 = 0.86;
 /// What lacks the form that was asked for is hardly an answer.
 const FORMLESS: f64 = 0.6;
 const UNTIMED: f64 = 0.85;
+/// Code that names something like what was asked for, but not that.
+const ANOTHER: f64 = 0.7;
 const FROM_ABOVE: f64 = 0.6;
 const FROM_AROUND: f64 = 0.5;
 const FROM_PREVIOUS: f64 = 0.35;
@@ -178,7 +180,8 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
         (Met::No, Kind::When) if !question.dated => UNTIMED,
         (Met::No, _) => FORMLESS,
     };
-    let relevance = relevance * sound * formless;
+    let elsewhere = if form::names_another(question, unit, text, cut) { ANOTHER } else { 1.0 };
+    let relevance = relevance * sound * formless * elsewhere;
     let prior = if best > 0.0 {
         (passages[unit.passage].score / best).clamp(0.0, 1.0)
     } else {
