@@ -15,7 +15,7 @@ pub fn leads(passage: &Found) -> bool {
 
 /// Adds the list that follows the passage in the document `text`.
 pub fn extend(passage: &mut Found, text: &str) {
-    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    let lines: Vec<&str> = text.split('\n').collect();
     let end = passage.end_line as usize;
     let last = passage.text.trim_end().rsplit('\n').next().unwrap_or("").trim();
     // The file may have changed since it was read.
@@ -50,10 +50,14 @@ pub fn extend(passage: &mut Found, text: &str) {
     }
     let kept = passage.text.trim_end().len();
     passage.text.truncate(kept);
+    // Spaces and carriage returns stay, so that what is quoted stands in the file.
+    let lead = lines[end - 1];
+    passage.text.push_str(&lead[lead.trim_end().len()..]);
     for line in &lines[end..to] {
         passage.text.push('\n');
         passage.text.push_str(line);
     }
+    passage.text.truncate(passage.text.trim_end().len());
     passage.end_line = to as u32;
 }
 
@@ -85,11 +89,12 @@ mod tests {
 
     #[test]
     fn the_list_comes_with_its_lead() {
-        let text = "Laws:\r\n\r\n1. One\n   and a half.\n2. Two.\n\nAfter.\n";
+        let text = "Laws: \r\n\r\n1. One\r\n   and a half.\r\n2. Two.\r\n\r\nAfter.\r\n";
         let mut lead = passage("Laws:", 1);
         assert!(leads(&lead));
         extend(&mut lead, text);
-        assert_eq!(lead.text, "Laws:\n\n1. One\n   and a half.\n2. Two.");
+        assert_eq!(lead.text, "Laws: \r\n\r\n1. One\r\n   and a half.\r\n2. Two.");
+        assert!(text.contains(&lead.text));
         assert_eq!(lead.end_line, 5);
     }
 
