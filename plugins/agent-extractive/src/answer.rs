@@ -4,12 +4,13 @@
 use bathysphere_sdk::agent::{Purpose, Reply, Request};
 use bathysphere_sdk::types::{Error, ErrorKind, Finding, Passage, Quality, Usage};
 
+use crate::form::{self, Met};
 use crate::question::Question;
 use crate::quote::{self, Stretch};
 use crate::score::{self, Score};
 use crate::select;
 use crate::settings::Settings;
-use crate::units::{self, Cut, Unit};
+use crate::units;
 use crate::words::Vocabulary;
 
 /// What is reported as the model.
@@ -17,11 +18,9 @@ pub const MODEL: &str = "extractive";
 /// A word of the question counts as answered from this credit on.
 const ANSWERED: f64 = 0.5;
 const MOST_FOLLOW_UPS: usize = 3;
-/// Frequent in documents of this kind, and no help to a search.
-const NEVER_SALIENT: &[&str] = &[
-    "http", "https", "true", "false", "none", "some", "self", "string", "null", "result", "will",
-    "when",
-];
+/// What is left of the coverage and the confidence when no finding has the form
+/// that was asked for: too little for anyone to call the question answered.
+const FORMLESS: f64 = 0.6;
 
 /// Answers a request for findings; refuses what needs a model.
 pub fn answer(settings: &Settings, request: &Request) -> Result<Reply, Error> {
@@ -63,7 +62,7 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
     let scores: Vec<Score> = units.iter().map(|unit| score::score(&scale, unit)).collect();
     let strong = question.asked.iter().filter(|asked| asked.specific > 0.5).count();
     let chosen = select::choose(settings, strong, &weights, passages, &units, &scores);
-    let stretches = quote::stretches(settings, question.kind, &cuts, &units, &chosen);
+    let stretches = quote::stretches(settings, question.kind, &cuts, &units, &scores, &chosen);
     let findings: Vec<Finding> =
         stretches.iter().map(|stretch| quote::finding(passages, &cuts, stretch)).collect();
     let credit = credit(&question, &scores, &stretches);
@@ -74,16 +73,9 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
     } else {
         bullets(&findings)
     };
-    let work = Work {
-        question: &question,
-        weights: &weights,
-        cuts: &cuts,
-        units: &units,
-        stretches: &stretches,
-    };
     Reply {
         text,
-        follow_ups: work.follow_ups(&vocabulary, &missing),
+        follow_ups: follow_ups(&question, &weights, &missing),
         findings,
         quality: Some(quality),
         queries: Vec::new(),
@@ -140,6 +132,11 @@ fn quality(
         2 => 0.9,
         _ => 1.0,
     };
+    let met = stretches
+        .iter()
+        .flat_map(|stretch| &stretch.units)
+        .any(|unit| scores[*unit].met != Met::No);
+    let coverage = if met { coverage } else { coverage * FORMLESS };
     let confidence = (relevance * coverage).max(0.0).sqrt() * support;
     let unit = |value: f64| value.clamp(0.0, 1.0);
     Quality { relevance: unit(relevance), coverage: unit(coverage), confidence: unit(confidence) }
@@ -171,114 +168,50 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
         .asked
         .iter()
         .enumerate()
+        .filter(|(_, asked)| asked.specific > 0.5)
         .filter(|(index, _)| scores.iter().all(|score| score.direct[*index] < ANSWERED))
         .map(|(_, asked)| asked.word.as_str())
         .collect();
-    if missing.is_empty() {
+    let spoken_of = |score: &Score| {
+        let mut telling =
+            question.asked.iter().zip(&score.credit).filter(|(asked, _)| asked.specific > 0.5);
+        score.met == Met::No && telling.all(|(_, credit)| *credit >= ANSWERED)
+    };
+    if let Some(wanted) = form::wanted(question)
+        && missing.is_empty()
+        && scores.iter().any(spoken_of)
+    {
+        format!("The passages speak of this, but none gives {wanted} that would answer.")
+    } else if missing.is_empty() {
         "The passages do not answer this: the words of the question are in them, but never together.".to_owned()
     } else {
         format!("The passages do not answer this. Not found in them: {}.", quoted(&missing))
     }
 }
 
-/// What the follow-ups are made of.
-struct Work<'a> {
-    question: &'a Question,
-    weights: &'a [f64],
-    cuts: &'a [Cut],
-    units: &'a [Unit],
-    stretches: &'a [Stretch],
-}
-
-impl Work<'_> {
-    /// Queries for what is missing, the most telling first.
-    fn follow_ups(&self, vocabulary: &Vocabulary, missing: &[usize]) -> Vec<String> {
-        let asked = &self.question.asked;
-        let mut missing: Vec<usize> =
-            missing.iter().copied().filter(|index| asked[*index].specific > 0.5).collect();
-        if missing.is_empty() {
-            return Vec::new();
-        }
-        missing.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]).then(a.cmp(b)));
-        let mut known: Vec<usize> = (0..asked.len())
-            .filter(|index| !missing.contains(index) && asked[*index].specific > 0.5)
-            .collect();
-        known.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]).then(a.cmp(b)));
-        let words = |indices: &[usize], most: usize| -> Vec<String> {
-            indices.iter().take(most).map(|index| asked[*index].word.clone()).collect()
-        };
-        let salient = self.salient(vocabulary);
-        let mut queries: Vec<Vec<String>> = Vec::new();
-        queries.push([words(&missing, 4), words(&known, 2)].concat());
-        queries.push([words(&missing, 2), salient.iter().take(2).cloned().collect()].concat());
-        if missing.len() > 1 {
-            queries.push(words(&missing, 4));
-        } else {
-            queries.push(
-                [words(&missing, 1), words(&known, 1), salient.into_iter().take(1).collect()]
-                    .concat(),
-            );
-        }
-        let mut out: Vec<String> = Vec::new();
-        let mut seen: Vec<Vec<String>> = Vec::new();
-        for query in queries {
-            let mut sorted = query.clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            if !query.is_empty() && !seen.contains(&sorted) {
-                seen.push(sorted);
-                out.push(query.join(" "));
-            }
-        }
-        out.truncate(MOST_FOLLOW_UPS);
-        out
+/// Queries for what is missing, the most telling words first; each is made of the
+/// question's own words, for others would only lead elsewhere.
+fn follow_ups(question: &Question, weights: &[f64], missing: &[usize]) -> Vec<String> {
+    let asked = &question.asked;
+    let telling = |index: &usize| asked[*index].specific > 0.5;
+    let by_weight = |a: &usize, b: &usize| weights[*b].total_cmp(&weights[*a]).then(a.cmp(b));
+    let mut missing: Vec<usize> = missing.iter().copied().filter(telling).collect();
+    if missing.is_empty() {
+        return Vec::new();
     }
-
-    /// Words that the findings (or else the first passages) keep coming back to
-    /// and the question does not use, as they are written there.
-    fn salient(&self, vocabulary: &Vocabulary) -> Vec<String> {
-        let mut counts = vec![(0_u32, usize::MAX, None::<(usize, usize)>); vocabulary.len()];
-        let from_findings: Vec<usize> =
-            self.stretches.iter().flat_map(|stretch| stretch.units.iter().copied()).collect();
-        let chosen = if from_findings.is_empty() {
-            (0..self.units.len()).take_while(|unit| self.units[*unit].passage < 2).collect()
-        } else {
-            from_findings
-        };
-        for number in chosen {
-            let unit = &self.units[number];
-            for (place, word) in unit.words.iter().enumerate() {
-                let Some(term) = word.term else { continue };
-                let text = &self.cuts[unit.passage].joined[unit.block].text[unit.range.clone()];
-                let telling = word.end - word.start >= 4
-                    && !NEVER_SALIENT
-                        .contains(&text[word.start..word.end].to_ascii_lowercase().as_str())
-                    && text[word.start..word.end].bytes().any(|byte| !byte.is_ascii_digit());
-                if !telling || self.question.matched(term).is_some() {
-                    continue;
-                }
-                let entry = &mut counts[term as usize];
-                if entry.1 != number {
-                    entry.0 += 1;
-                    entry.1 = number;
-                }
-                entry.2.get_or_insert((number, place));
-            }
-        }
-        let mut ranked: Vec<(u32, usize, usize)> = counts
-            .into_iter()
-            .filter_map(|(count, _, first)| first.map(|(unit, word)| (count, unit, word)))
-            .collect();
-        ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
-        ranked
-            .into_iter()
-            .take(3)
-            .map(|(_, number, place)| {
-                let unit = &self.units[number];
-                let word = unit.words[place];
-                let text = &self.cuts[unit.passage].joined[unit.block].text[unit.range.clone()];
-                text[word.start..word.end].to_owned()
-            })
-            .collect()
+    let mut known: Vec<usize> =
+        (0..asked.len()).filter(|index| !missing.contains(index)).filter(telling).collect();
+    missing.sort_by(by_weight);
+    known.sort_by(by_weight);
+    missing.truncate(4);
+    known.truncate(1);
+    let words = |indices: &[usize]| -> String {
+        indices.iter().map(|index| asked[*index].word.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    let mut queries = vec![words(&[missing.as_slice(), known.as_slice()].concat())];
+    if !known.is_empty() {
+        queries.push(words(&missing));
     }
+    queries.truncate(MOST_FOLLOW_UPS);
+    queries
 }

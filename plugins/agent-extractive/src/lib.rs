@@ -4,15 +4,18 @@
 //! an answer.
 //!
 //! The way of a request: `question` reads what is asked; `blocks`, `code`,
-//! `sentences` and `units` cut the passages into what can be quoted; `score`
+//! `sentences` and `units` cut the passages into what can be quoted, and `context`
+//! tells what it stands under; `score`
 //! and `form` weigh each piece, `echo` finds what only asks again; `select` takes the best that differ; `quote` turns them
 //! into findings; `answer` puts the reply together.
 
 mod answer;
 mod blocks;
 mod code;
+mod context;
 mod echo;
 mod form;
+mod heading;
 mod question;
 mod quote;
 mod readable;

@@ -37,6 +37,8 @@ pub struct Asked {
 #[derive(Debug)]
 pub struct Question {
     pub kind: Kind,
+    /// Asks for a point in time, and not for an occasion: "when was …".
+    pub dated: bool,
     pub asked: Vec<Asked>,
     /// All its words in lower case and in order; none when it is no question but
     /// a topic.
@@ -55,10 +57,13 @@ const MOST_WORDS: usize = 32;
 const LONGEST_REPEATED: usize = 600;
 const LIKE_MEANING: f64 = 0.6;
 const WEAK: f64 = 0.35;
+/// How telling a word is that the question's kind already says.
+pub const SAID_ANYWAY: f64 = 0.15;
 
 impl Question {
     pub fn read(text: &str, vocabulary: &mut Vocabulary) -> Self {
         let text = &text[..text.len().min(floor(text, 20_000))];
+        let kind = kind(text);
         let mut asked: Vec<Asked> = Vec::new();
         let mut skip_until = 0;
         for word in vocabulary.words(text) {
@@ -75,7 +80,7 @@ impl Question {
             asked.push(Asked {
                 term,
                 word: written.to_owned(),
-                specific: specific(written, word.start),
+                specific: specific(kind, written, word.start),
             });
             if asked.len() == MOST_WORDS {
                 break;
@@ -95,16 +100,31 @@ impl Question {
         for (index, word) in asked.iter().enumerate() {
             *slot(&mut matches, word.term) = Some((index, 1.0));
         }
-        let kind = kind(text);
         let asks = kind != Kind::Plain || text.trim_end().ends_with('?');
         let words =
             if asks && text.len() <= LONGEST_REPEATED { echo::words(text) } else { Vec::new() };
-        Self { kind, asked, words, length: text.len(), matches }
+        Self {
+            kind,
+            dated: kind == Kind::When && asks_for_date(text),
+            asked,
+            words,
+            length: text.len(),
+            matches,
+        }
     }
 
     /// Which asked word a term speaks of, and how well.
     pub fn matched(&self, term: Term) -> Option<(usize, f64)> {
         self.matches.get(term as usize).copied().flatten()
+    }
+
+    /// Whether it asks where something is declared in code.
+    pub fn asks_for_code(&self) -> bool {
+        self.kind == Kind::Where
+            && self
+                .asked
+                .iter()
+                .any(|asked| WHERE_WORDS.contains(&asked.word.to_lowercase().as_str()))
     }
 
     /// Whether the question itself uses one of these words.
@@ -133,14 +153,31 @@ fn floor(text: &str, at: usize) -> usize {
 }
 
 /// Names, numbers and identifiers say more than common words.
-fn specific(word: &str, at: usize) -> f64 {
+fn specific(kind: Kind, word: &str, at: usize) -> f64 {
     let lower = word.to_lowercase();
+    // What a question of its kind says anyway, and an answer need not.
+    let said_anyway = match kind {
+        Kind::Where => WHERE_WORDS.contains(&lower.as_str()),
+        Kind::Several | Kind::Quantity => SEVERAL_WORDS.contains(&lower.as_str()),
+        Kind::When => matches!(lower.as_str(), "released" | "release" | "published" | "version"),
+        _ => false,
+    };
+    if said_anyway {
+        return SAID_ANYWAY;
+    }
     if WEAK_WORDS.contains(&lower.as_str()) {
         return WEAK;
     }
     let identifier = word.contains('_') || word.chars().any(|character| character.is_ascii_digit());
     let capital = at > 0 && word.chars().next().is_some_and(char::is_uppercase);
     if identifier || capital { 1.3 } else { 1.0 }
+}
+
+fn asks_for_date(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["when was", "when were", "when did", "what year", "which year", "what date"]
+        .iter()
+        .any(|start| lower.contains(start))
 }
 
 fn kind(text: &str) -> Kind {
@@ -183,6 +220,12 @@ fn kind(text: &str) -> Kind {
         "when" => Kind::When,
         "who" | "whose" => Kind::Who,
         "where" => Kind::Where,
+        "which" | "what" if matches!(next, "version" | "versions" | "port") => Kind::Quantity,
+        "what" | "which"
+            if third == "version" && matches!(words.get(at + 3), Some(&("is" | "does" | "do"))) =>
+        {
+            Kind::Quantity
+        }
         "which" => Kind::Several,
         "what's" => Kind::Definition,
         _ => match (next, third) {
@@ -200,10 +243,27 @@ fn kind(text: &str) -> Kind {
             ("are", "the") => Kind::Several,
             ("are", _) => Kind::Definition,
             ("year" | "date" | "time", _) => Kind::When,
+            // "what clients are supported", "what tools does it offer"
+            (_, "are" | "do" | "does") if !matches!(next, "is" | "does" | "do" | "happens") => {
+                Kind::Several
+            }
             _ => Kind::Plain,
         },
     }
 }
+
+#[rustfmt::skip]
+const WHERE_WORDS: &[&str] = &[
+    "class", "code", "constant", "declared", "define", "defined", "definition", "enum", "file", "fn",
+    "function", "implementation", "implemented", "located", "method", "read", "source",
+    "struct", "trait", "type", "variable",
+];
+
+#[rustfmt::skip]
+const SEVERAL_WORDS: &[&str] = &[
+    "available", "exist", "listen", "listens", "need", "needed", "offer", "offered", "require", "required",
+    "requires", "support", "supported", "supports", "use", "uses", "using", "version", "versions",
+];
 
 #[rustfmt::skip]
 const WEAK_WORDS: &[&str] = &[
@@ -242,6 +302,8 @@ const LIKE: &[&[&str]] = &[
     &["safe", "secure", "security", "safety"],
     &["convert", "transform", "translate", "cast"],
     &["parse", "read", "decode", "deserialize"],
+    &["write", "develop", "create", "implement", "build", "built", "author"],
+    &["write", "wrote", "written", "author"],
     &["serialize", "encode"],
     &["split", "cut", "divide", "separate"],
     &["combine", "merge", "join", "concatenate"],
@@ -285,6 +347,9 @@ mod tests {
             ("Where are reports saved?", Kind::Where),
             ("Which tools are there?", Kind::Several),
             ("Does it work offline?", Kind::YesNo),
+            ("What clients are supported?", Kind::Several),
+            ("Which Python version is required?", Kind::Quantity),
+            ("Which port does it use?", Kind::Quantity),
             ("plugin sandbox limits", Kind::Plain),
         ] {
             assert_eq!(read(text).0, kind, "{text}");

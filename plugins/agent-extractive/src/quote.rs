@@ -6,9 +6,11 @@ use std::ops::Range;
 use bathysphere_sdk::types::{Finding, Location, Passage, Source};
 
 use crate::blocks::{Block, Kind};
+use crate::form::Met;
+use crate::heading;
 use crate::question::Kind as QuestionKind;
 use crate::readable;
-use crate::score::leans_on_previous;
+use crate::score::{Score, leans_on_previous};
 use crate::settings::Settings;
 use crate::units::{Cut, Unit};
 
@@ -21,6 +23,8 @@ pub struct Stretch {
     range: Range<usize>,
     /// Whole blocks that follow and belong to it.
     attached: Range<usize>,
+    /// Its heading has what was asked for.
+    headed: bool,
     /// The units it holds.
     pub units: Vec<usize>,
 }
@@ -34,6 +38,7 @@ pub fn stretches(
     kind: QuestionKind,
     cuts: &[Cut],
     units: &[Unit],
+    scores: &[Score],
     chosen: &[usize],
 ) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
@@ -65,13 +70,25 @@ pub fn stretches(
             block: unit.block,
             range,
             attached: unit.block + 1..unit.block + 1,
+            headed: is_headed(&scores[number], unit, cut),
             units: members,
         };
         lead_into_code(settings, cuts, units, number, &mut stretch);
+        if kind == QuestionKind::Several {
+            whole_table(settings, cuts, units, number, &mut stretch);
+        }
         stretch.attached.end = attach(settings, kind == QuestionKind::HowTo, cut, &stretch);
         merge(settings, &mut stretches, stretch);
     }
     stretches
+}
+
+/// Whether only what it stands under tells what the unit says: the date in the
+/// heading, the table of a setting, the subject of two or three words.
+fn is_headed(score: &Score, unit: &Unit, cut: &Cut) -> bool {
+    let fragment = unit.words.len() <= 4 && score.direct.iter().all(|credit| *credit < 1.0);
+    let setting = cut.blocks[unit.block].kind == Kind::Entry;
+    score.met == Met::ByHeading || score.lent && (setting || fragment)
 }
 
 fn gives_reason(text: &str) -> bool {
@@ -117,6 +134,33 @@ fn lead_into_code(
     }
 }
 
+/// A question for several things is answered by all rows of a small table whose
+/// head names them.
+fn whole_table(
+    settings: &Settings,
+    cuts: &[Cut],
+    units: &[Unit],
+    number: usize,
+    stretch: &mut Stretch,
+) {
+    let unit = &units[number];
+    let cut = &cuts[unit.passage];
+    if cut.blocks[unit.block].kind != Kind::Row || cut.above[unit.block].table.is_empty() {
+        return;
+    }
+    let most = settings.attach_code_lines;
+    let is_row = |block: &&Block| block.kind == Kind::Row;
+    let before = cut.blocks[..unit.block].iter().rev().take(most).take_while(is_row).count();
+    let after = cut.blocks[unit.block..].iter().take(most).take_while(is_row).count();
+    let rows = unit.block - before..unit.block + after;
+    let bytes: usize = cut.blocks[rows.clone()].iter().map(|block| block.whole.len()).sum();
+    if rows.len() > 1 && rows.len() < most && bytes <= LONGEST_ATTACHED {
+        stretch.block = rows.start;
+        stretch.range = 0..cut.joined[rows.start].text.len();
+        stretch.attached = rows.start + 1..rows.end;
+    }
+}
+
 /// How far the blocks after the stretch belong to it.
 fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> usize {
     let start = stretch.attached.start;
@@ -145,9 +189,13 @@ fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> us
         Kind::Signature | Kind::Entry if cut.below[stretch.block].is_some() => start + 1,
         Kind::Paragraph if cut.documented[stretch.block] && small(start..start + 1) => start + 1,
         Kind::Item if ends_open && block.kind == Kind::Paragraph => {
-            let length =
-                cut.blocks[start..].iter().take_while(|block| block.kind == Kind::Item).count();
-            if small(start..start + length) { start + length } else { start }
+            // As many as there is room for: the first items say what the list is.
+            let length = cut.blocks[start..]
+                .iter()
+                .take(settings.attach_code_lines)
+                .take_while(|block| block.kind == Kind::Item)
+                .count();
+            (start..=start + length).rev().find(|end| small(start..*end)).unwrap_or(start)
         }
         _ => start,
     }
@@ -206,7 +254,18 @@ pub fn finding(passages: &[Passage], cuts: &[Cut], stretch: &Stretch) -> Finding
         place.end = place.end.max(last.whole.end);
     }
     let quote = passage.text[place.clone()].to_owned();
-    Finding { text: readable_text(passage, cut, stretch), quote, source: narrowed(passage, &place) }
+    let mut text = readable_text(passage, cut, stretch);
+    // What its heading has to say, the words alone would leave out.
+    if let Some(named) = &cut.above[stretch.block].named
+        && stretch.headed
+    {
+        text = format!("{}: {text}", readable::clean(named).trim_end_matches(':'));
+    }
+    let mut source = narrowed(passage, &place);
+    if let Some(location) = &mut source.location {
+        location.heading = heading::narrowed(passage, cut, stretch.block, &place);
+    }
+    Finding { text, quote, source }
 }
 
 fn readable_text(passage: &Passage, cut: &Cut, stretch: &Stretch) -> String {
@@ -235,11 +294,12 @@ fn readable_text(passage: &Passage, cut: &Cut, stretch: &Stretch) -> String {
                 text.push_str(" — ");
                 text.push_str(&inline(&cut.joined[index].text));
             }
+            Kind::Row => items.push(readable::clean_row(&cut.joined[index].text)),
             _ => items.push(readable::clean(&cut.joined[index].text)),
         }
     }
     if !items.is_empty() {
-        text.push(' ');
+        text.push_str(if block.kind == Kind::Row { "; " } else { " " });
         text.push_str(
             &items
                 .iter()

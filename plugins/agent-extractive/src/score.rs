@@ -6,8 +6,8 @@ use bathysphere_sdk::types::Passage;
 
 use crate::blocks::{Block, Kind as BlockKind};
 use crate::echo::{asks_the_same, is_echo};
-use crate::form::form;
-use crate::question::{Kind, Question};
+use crate::form::{self, Met, form};
+use crate::question::{Kind, Question, SAID_ANYWAY};
 use crate::units::{Cut, Unit, is_code};
 use crate::words::Term;
 
@@ -20,9 +20,30 @@ pub struct Score {
     pub direct: Vec<f64>,
     /// The same with what stands around the unit counted in part.
     pub credit: Vec<f64>,
+    /// Whether it has the form that an answer must have.
+    pub met: Met,
+    /// What it stands under says more of what was asked than it does itself.
+    pub lent: bool,
+}
+
+impl Score {
+    /// The figures of a unit that is no answer.
+    fn none(direct: Vec<f64>, credit: Vec<f64>, met: Met) -> Self {
+        Self { relevance: 0.0, overall: 0.0, direct, credit, met, lent: false }
+    }
 }
 
 const FROM_BELOW: f64 = 0.9;
+/// A heading names the subject of what opens its section, and of a table's rows.
+const FROM_HEADING: f64 = 0.86;
+/// Further on, a section may have come to speak of something else.
+const FROM_HEADING_FURTHER_ON: f64 = 0.5;
+const FROM_KEYS: f64 = 0.86;
+/// What lacks the form that was asked for is hardly an answer.
+const FORMLESS: f64 = 0.6;
+const UNTIMED: f64 = 0.85;
+/// Code that names something like what was asked for, but not that.
+const ANOTHER: f64 = 0.7;
 const FROM_ABOVE: f64 = 0.6;
 const FROM_AROUND: f64 = 0.5;
 const FROM_PREVIOUS: f64 = 0.35;
@@ -47,7 +68,10 @@ pub fn weights(
     };
     let mut next = 0;
     for (number, cut) in cuts.iter().enumerate() {
-        cut.around.iter().chain(cut.above.iter().flatten()).for_each(|term| see(number, *term));
+        cut.around
+            .iter()
+            .chain(cut.above.iter().flat_map(|above| above.terms.iter().chain(&above.keys)))
+            .for_each(|term| see(number, *term));
         while next < units.len() && units[next].passage == number {
             units[next]
                 .words
@@ -63,6 +87,10 @@ pub fn weights(
         .iter()
         .zip(found)
         .map(|(asked, found)| {
+            // That a word which need not be answered is rare tells nothing.
+            if asked.specific <= SAID_ANYWAY {
+                return asked.specific;
+            }
             let rarity = 1.0 + ((total + 1.0) / (found as f64 + 0.5)).ln();
             asked.specific * rarity.clamp(0.8, 2.6)
         })
@@ -92,7 +120,7 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     raise(question, &mut direct, unit.words.iter().filter_map(|word| word.term), 1.0);
     if share_of_asked(&direct) && is_echo(question, text, is_code(kind)) {
         let nothing = vec![0.0; weights.len()];
-        return Score { relevance: 0.0, overall: 0.0, direct: nothing.clone(), credit: nothing };
+        return Score::none(nothing.clone(), nothing, Met::No);
     }
     // What stands right below the question is meant as its answer.
     if !is_code(kind) && lead(scale, unit).is_some_and(|lead| asks_the_same(question, lead)) {
@@ -104,11 +132,17 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     if let Some(terms) = unit.last.then(|| cut.below[unit.block].as_ref()).flatten() {
         raise(question, &mut direct, terms.iter().copied(), FROM_BELOW);
     }
+    let above = &cut.above[unit.block];
+    let own_words = share_of(&direct, weights);
+    let from_heading = if above.opens { FROM_HEADING } else { FROM_HEADING_FURTHER_ON };
+    raise(question, &mut direct, above.heading.iter().copied(), from_heading);
+    raise(question, &mut direct, above.table.iter().copied(), FROM_HEADING);
+    raise(question, &mut direct, above.keys.iter().copied(), FROM_KEYS);
     if direct.iter().all(|credit| *credit == 0.0) {
-        return Score { relevance: 0.0, overall: 0.0, credit: direct.clone(), direct };
+        return Score::none(direct.clone(), direct, Met::No);
     }
     let mut credit = direct.clone();
-    raise(question, &mut credit, cut.above[unit.block].iter().copied(), FROM_ABOVE);
+    raise(question, &mut credit, above.terms.iter().copied(), FROM_ABOVE);
     raise(question, &mut credit, cut.around.iter().copied(), FROM_AROUND);
     if let Some(previous) = unit.previous {
         let before = &units[previous];
@@ -121,25 +155,33 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
         raise(question, &mut credit, before.words.iter().filter_map(|word| word.term), share);
     }
     let sum: f64 = weights.iter().sum();
-    let share = |credit: &[f64]| {
-        credit.iter().zip(weights).map(|(c, w)| c * w).sum::<f64>() / sum.max(1e-9)
-    };
-    let own = share(&direct);
-    let with_context = share(&credit);
+    let own = share_of(&direct, weights);
+    let with_context = share_of(&credit, weights);
     // Context helps a sentence that has something of its own to say.
     let relevance = (0.5 * own + 0.5 * with_context).min(own * 2.5);
     let relevance = relevance * silence(question, weights, &credit, sum);
     if relevance < needed {
-        return Score { relevance: 0.0, overall: 0.0, direct, credit };
+        // It may still be told that the subject was found, but not the answer.
+        let near = relevance * 2.0 >= needed;
+        let met = if near { form::met(question, unit, text, cut) } else { Met::No };
+        return Score::none(direct, credit, met);
     }
+    let met = form::met(question, unit, text, cut);
     let sound = soundness(
         question,
         unit,
         text,
         &cut.blocks[unit.block],
         &passages[unit.passage].source.url,
+        own_words < own,
     );
-    let relevance = relevance * sound;
+    let formless = match (met, question.kind) {
+        (Met::Itself | Met::ByHeading, _) => 1.0,
+        (Met::No, Kind::When) if !question.dated => UNTIMED,
+        (Met::No, _) => FORMLESS,
+    };
+    let elsewhere = if form::names_another(question, unit, text, cut) { ANOTHER } else { 1.0 };
+    let relevance = relevance * sound * formless * elsewhere;
     let prior = if best > 0.0 {
         (passages[unit.passage].score / best).clamp(0.0, 1.0)
     } else {
@@ -148,8 +190,20 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let form = form(question, unit, text, kind, cut);
     let early = if unit.previous.is_none() { 0.04 } else { 0.0 };
     let near = 0.15 * nearness(question, unit);
-    let overall = relevance + sound * (0.14 * prior + form + early + near);
-    Score { relevance: relevance.min(1.0), overall, direct, credit }
+    // A section that is headed by words of the question was written to answer it.
+    let mut heading = above.heading.iter().peekable();
+    let headed = above.opens
+        && heading.peek().is_some()
+        && heading.all(|term| question.matched(*term).is_some());
+    let headed = if headed { 0.15 } else { 0.0 };
+    let overall = relevance + sound * (0.14 * prior + form + early + near + headed);
+    Score { relevance: relevance.min(1.0), overall, direct, credit, met, lent: own_words < own }
+}
+
+/// How much of the question a credit makes up.
+fn share_of(credit: &[f64], weights: &[f64]) -> f64 {
+    let sum: f64 = weights.iter().sum();
+    credit.iter().zip(weights).map(|(c, w)| c * w).sum::<f64>() / sum.max(1e-9)
 }
 
 /// Whether at least half of the asked words are spoken of: less is never an echo.
@@ -266,7 +320,14 @@ fn nearness(question: &Question, unit: &Unit) -> f64 {
 
 /// What is quotable at all: 1 for a good sentence, less for fragments, lists of
 /// links, boilerplate.
-fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &str) -> f64 {
+fn soundness(
+    question: &Question,
+    unit: &Unit,
+    text: &str,
+    block: &Block,
+    url: &str,
+    headed: bool,
+) -> f64 {
     let kind = block.kind;
     let words = unit.words.len();
     let mut sound: f64 = match kind {
@@ -274,7 +335,9 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
         BlockKind::Code if block.language.is_some() || block.comment || block.shown => {
             if question.kind == Kind::HowTo { 0.85 } else { 0.6 }
         }
+        BlockKind::Code if question.asks_for_code() && form::names_exactly(question, text) => 0.7,
         BlockKind::Code => 0.3,
+        BlockKind::Signature if form::declares(question, text) => 1.0,
         BlockKind::Signature | BlockKind::Entry if is_trivial(text) => 0.3,
         BlockKind::Signature if text.len() > 200 => 0.4,
         BlockKind::Signature | BlockKind::Entry => 0.8,
@@ -283,12 +346,17 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
     };
     if matches!(kind, BlockKind::Paragraph | BlockKind::Item) {
         sound *= match words {
+            // Under a heading that names its subject, "MIT" says it all.
+            1..=6 if headed => 0.9,
+            // "There are 4." is all that was asked for.
+            3..=6 if matches!(question.kind, Kind::Quantity | Kind::Who | Kind::When) => 0.9,
             0..=2 => 0.3,
             3..=4 => 0.6,
             7..=60 => 1.0,
             _ => 0.85,
         };
         if kind == BlockKind::Paragraph
+            && !headed
             && !text.ends_with(['.', '!', '?', ':', ')', '。', '"', '`', '*', ';'])
         {
             sound *= 0.85;
@@ -304,14 +372,17 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
         sound *= 0.5;
     }
     let links = text.matches("](").count() + text.matches("://").count();
-    if links >= 2 && words / links < 9 {
+    if links >= 2 && words / links < 9 && is_mostly_links(text) {
         sound *= 0.4;
     }
     if text.contains("......") || text.contains(". . . .") {
         sound *= 0.3;
     }
+    // A setting is a name and a value, and the value is what is asked for.
     let letters = text.chars().filter(|character| character.is_alphabetic()).count();
-    if letters * 2 < text.chars().filter(|character| !character.is_whitespace()).count() {
+    if kind != BlockKind::Entry
+        && letters * 2 < text.chars().filter(|character| !character.is_whitespace()).count()
+    {
         sound *= 0.6;
     }
     if is_boilerplate(text)
@@ -323,10 +394,40 @@ fn soundness(question: &Question, unit: &Unit, text: &str, block: &Block, url: &
     if lower.contains("changelog") && !question.mentions(&["change", "version", "release", "new"]) {
         sound *= 0.8;
     }
-    if (lower.contains("/tests/") || lower.contains("/test/")) && !question.mentions(&["test"]) {
+    if is_test(&lower) && !question.mentions(&["test"]) {
         sound *= 0.85;
     }
     sound
+}
+
+/// Whether more of what is shown are links than words.
+fn is_mostly_links(text: &str) -> bool {
+    let shown = |text: &str| text.chars().filter(|character| character.is_alphanumeric()).count();
+    let mut linked = 0;
+    let mut plain = 0;
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let label = before.rfind('[').map_or(0, |at| at + 1);
+        plain += shown(&before[..label]);
+        linked += shown(&before[label..]);
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    for word in rest.split_whitespace() {
+        *if word.contains("://") { &mut linked } else { &mut plain } += shown(word);
+    }
+    linked * 2 > plain * 3
+}
+
+/// Tests by the usual names; `path` in lower case.
+fn is_test(path: &str) -> bool {
+    let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    directories
+        .split('/')
+        .any(|one| matches!(one, "test" | "tests" | "__tests__" | "spec" | "benches" | "fixtures"))
+        || matches!(stem, "test" | "tests" | "conftest")
+        || stem.starts_with("test_")
+        || ["_test", "_tests", "_spec", ".test", ".spec"].iter().any(|end| stem.ends_with(end))
 }
 
 /// A declaration that names a module and says no more.
@@ -354,4 +455,28 @@ fn is_boilerplate(text: &str) -> bool {
     // Only ASCII letters differ in case here, so a plain comparison will do.
     let lower = text.to_ascii_lowercase();
     MARKS.iter().any(|mark| lower.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_known_by_their_names() {
+        for path in ["tests/a.rs", "/a/tests/b.rs", "src/tests.rs", "test_x.py", "a/x_test.go"] {
+            assert!(is_test(path), "{path}");
+        }
+        for path in ["src/latest.rs", "contest/a.md", "docs/testing.md"] {
+            assert!(!is_test(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_with_links_is_no_list_of_links() {
+        assert!(!is_mostly_links(
+            "[MIT](LICENSE-MIT) or [Apache-2.0](LICENSE-APACHE), at your choice."
+        ));
+        assert!(is_mostly_links("[Guide](a.md) | [Reference](b.md) | [Blog](https://c.example)"));
+        assert!(is_mostly_links("https://a.example https://b.example"));
+    }
 }

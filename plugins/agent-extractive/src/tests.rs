@@ -339,3 +339,133 @@ fn question_words_of_other_languages_ask_for_nothing() {
     let reply = find(&Settings::default(), "Wie oft werden die Gezeiten gemessen?", &passages);
     assert!(reply.findings[0].text.contains("sechs Minuten"));
 }
+
+#[test]
+fn a_heading_lends_its_subject_to_what_opens_its_section() {
+    let passages = [
+        passage(
+            "README.md",
+            9,
+            "Pumps › Licence",
+            "[MIT](LICENSE-MIT) or [Apache-2.0](LICENSE-APACHE), at your choice.\n",
+            4.0,
+        ),
+        passage(
+            "CHANGELOG.md",
+            3,
+            "Changelog › 2.0.0 (2025-03-04)",
+            "- Removed the old pump driver.\n- Added valves.\n",
+            3.0,
+        ),
+        passage(
+            "CHANGELOG.md",
+            8,
+            "Changelog › 1.9.0 (2024-01-02)",
+            "- Removed the paper log.\n",
+            2.0,
+        ),
+        passage("docs/author.md", 1, "Author", "MIT\n", 1.0),
+    ];
+    let reply = find(&Settings::default(), "What is the licence?", &passages);
+    assert_eq!(reply.findings[0].text, "MIT or Apache-2.0, at your choice.");
+    assert_eq!(reply.findings.len(), 1, "{:?}", reply.findings);
+    let reply = find(&Settings::default(), "What was removed in 2.0.0?", &passages);
+    assert_eq!(reply.findings[0].text, "Removed the old pump driver.");
+    assert_eq!(reply.findings.len(), 1, "{:?}", reply.findings);
+    // The date stands in the heading only, so the finding tells it.
+    let reply = find(&Settings::default(), "When was 2.0.0 released?", &passages);
+    assert_eq!(reply.findings[0].text, "2.0.0 (2025-03-04): Removed the old pump driver.");
+    assert_eq!(reply.findings[0].quote, "Removed the old pump driver.");
+}
+
+#[test]
+fn settings_answer_with_the_keys_around_them() {
+    let text = "server:\n  host: localhost\n  port: 8080\ndatabase:\n  port: 5432\n";
+    let passages = [passage("config.yaml", 1, "", text, 1.0)];
+    let reply = find(&Settings::default(), "Which port does the server use?", &passages);
+    assert_eq!(reply.findings[0].text, "server: `port: 8080`");
+    assert_eq!(reply.findings[0].quote, "port: 8080");
+    assert_eq!(reply.findings[0].source.location.as_ref().unwrap().start_line, 3);
+    assert_eq!(reply.findings.len(), 1, "{:?}", reply.findings);
+}
+
+#[test]
+fn without_the_form_that_was_asked_for_nothing_is_covered() {
+    for (question, wanted) in [
+        ("How many hatches are there?", "a number"),
+        ("Who painted the hatches?", "a name"),
+        ("When were the hatches painted?", "a date"),
+    ] {
+        let text = "The hatches were painted again, and the hatches are green.\n";
+        let reply = find(&Settings::default(), question, &[passage("a.md", 1, "", text, 1.0)]);
+        let coverage = reply.quality.as_ref().unwrap().coverage;
+        assert!(coverage < 0.85, "{question}: {coverage}");
+        if reply.findings.is_empty() {
+            assert!(reply.text.contains(wanted), "{question}: {}", reply.text);
+        }
+    }
+    let text = "There are 4 hatches.\n";
+    let found = find(
+        &Settings::default(),
+        "How many hatches are there?",
+        &[passage("a.md", 1, "", text, 1.0)],
+    );
+    assert!(found.quality.unwrap().coverage > 0.9);
+}
+
+#[test]
+fn the_place_of_a_declaration_is_its_declaration() {
+    let text = "/// Where a value is from.\npub struct Origin {\n    line: u32,\n}\n\n/// What a plugin may reach.\npub struct Grants {\n    hosts: Vec<String>,\n}\n";
+    let passages = [
+        passage("src/resolved.rs", 60, "pub struct Origin", text, 2.0),
+        passage(
+            "docs/a.md",
+            1,
+            "",
+            "The Grants are read by the host, and the struct is defined well.\n",
+            3.0,
+        ),
+    ];
+    let reply = find(&Settings::default(), "Where is the struct Grants defined?", &passages);
+    let first = &reply.findings[0];
+    assert!(first.text.ends_with("`pub struct Grants`"), "{}", first.text);
+    let place = first.source.location.as_ref().unwrap();
+    assert_eq!((place.start_line, place.end_line), (66, 66));
+    assert_eq!(place.heading.as_deref(), Some("pub struct Grants"));
+}
+
+#[test]
+fn follow_ups_are_the_questions_own_words() {
+    let question = "How heavy is the ballast tank of the sphere when flooded with mercury?";
+    for query in ask(question).follow_ups {
+        assert!(query.split(' ').all(|word| question.contains(word)), "{query}");
+    }
+}
+
+#[test]
+fn a_list_comes_with_its_lead_as_far_as_there_is_room() {
+    let items: Vec<String> =
+        (1..40).map(|number| format!("{number}. The law of number {number}.\n")).collect();
+    let text = format!("Laws that hold at every commit:\n\n{}", items.concat());
+    let reply =
+        find(&Settings::default(), "What are the laws?", &[passage("a.md", 1, "", &text, 1.0)]);
+    let first = &reply.findings[0];
+    assert!(first.text.starts_with("Laws that hold at every commit: The law of number 1; "));
+    let place = first.source.location.as_ref().unwrap();
+    assert_eq!((place.start_line, place.end_line), (1, 18));
+    assert!(text.contains(&first.quote));
+}
+
+#[test]
+fn a_table_whose_head_names_what_is_asked_comes_whole() {
+    let text = "| client | how |\n|---|---|\n| Cursor | a file |\n| Gemini | a command |\n\nOther words.\n";
+    let reply = find(
+        &Settings::default(),
+        "What clients are supported?",
+        &[passage("a.md", 1, "", text, 1.0)],
+    );
+    assert_eq!(reply.findings.len(), 1, "{:?}", reply.findings);
+    assert_eq!(reply.findings[0].text, "Cursor — a file; Gemini — a command");
+    assert_eq!(reply.findings[0].source.location.as_ref().unwrap().end_line, 4);
+    assert!(text.contains(&reply.findings[0].quote));
+}

@@ -7,6 +7,7 @@ use bathysphere_sdk::types::Passage;
 
 use crate::blocks::{self, Block, Kind};
 use crate::code::has_blank_line;
+use crate::context::{self, Above, terms};
 use crate::sentences::{self, Joined};
 use crate::settings::Settings;
 use crate::words::{Term, Vocabulary, Word};
@@ -32,9 +33,8 @@ pub struct Cut {
     pub joined: Vec<Joined>,
     /// Terms of title, path and heading.
     pub around: Vec<Term>,
-    /// For each block, the terms of what it belongs to: the heading above it in
-    /// the passage, a list's lead, a declaration below a comment.
-    pub above: Vec<Vec<Term>>,
+    /// For each block, what it belongs to.
+    pub above: Vec<Above>,
     /// For each comment, the terms of the short declaration right below it.
     pub below: Vec<Option<Vec<Term>>>,
     /// For each declaration, whether a documentation string follows it.
@@ -66,7 +66,7 @@ pub fn collect(
                 Joined::new(&passage.text, block, separator)
             })
             .collect();
-        let above = context(&blocks, &joined, vocabulary);
+        let above = context::context(passage, &blocks, &joined, vocabulary);
         for (index, block) in blocks.iter().enumerate() {
             let text = &joined[index].text;
             let ranges = match block.kind {
@@ -139,46 +139,4 @@ fn floor(text: &str, at: usize) -> usize {
         at -= 1;
     }
     at
-}
-
-fn terms(text: &str, vocabulary: &mut Vocabulary) -> Vec<Term> {
-    let text = &text[..floor(text, 400)];
-    vocabulary.words(text).into_iter().filter_map(|word| word.term).collect()
-}
-
-fn context(blocks: &[Block], joined: &[Joined], vocabulary: &mut Vocabulary) -> Vec<Vec<Term>> {
-    let mut above: Vec<Vec<Term>> = Vec::with_capacity(blocks.len());
-    let mut heading: Vec<Term> = Vec::new();
-    let mut lead: Vec<Term> = Vec::new();
-    for (index, block) in blocks.iter().enumerate() {
-        let text = &joined[index].text;
-        let mut own = heading.clone();
-        match block.kind {
-            Kind::Heading => heading = terms(text, vocabulary),
-            Kind::Paragraph => {
-                lead.clear();
-                if text.ends_with(':') {
-                    let tail = text.len().saturating_sub(200);
-                    let tail =
-                        (tail..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-                    lead = terms(&text[tail..], vocabulary);
-                }
-                // A comment speaks of the declaration right below it.
-                if block.comment
-                    && let Some(next) = blocks.get(index + 1)
-                    && matches!(next.kind, Kind::Signature | Kind::Entry)
-                {
-                    own.extend(terms(&joined[index + 1].text, vocabulary));
-                }
-            }
-            Kind::Item | Kind::Row | Kind::Code => own.extend(&lead),
-            Kind::Signature | Kind::Entry => {
-                if let Some(before) = index.checked_sub(1).filter(|at| blocks[*at].comment) {
-                    own.extend(terms(&joined[before].text, vocabulary));
-                }
-            }
-        }
-        above.push(own);
-    }
-    above
 }

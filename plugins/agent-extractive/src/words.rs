@@ -45,10 +45,6 @@ impl Vocabulary {
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.names.len()
-    }
-
     /// The stem behind a number.
     #[cfg(test)]
     pub fn name(&self, term: Term) -> &str {
@@ -87,7 +83,8 @@ impl Vocabulary {
     }
 
     /// All words of a text in order. An identifier (`max_cost`, `maxCost`) is
-    /// followed by its parts, so that either way of writing finds the other.
+    /// followed by its parts, so that either way of writing finds the other; a
+    /// version by what it is a version of.
     pub fn words(&mut self, text: &str) -> Vec<Word> {
         let mut words = Vec::with_capacity(text.len() / 6);
         for (start, end) in runs(text) {
@@ -96,7 +93,13 @@ impl Vocabulary {
                 continue;
             }
             words.push(Word { start, end, term: self.term(word) });
-            if is_compound(word) {
+            if is_version(word) {
+                // `2.0.0` is also a `2.0` and a `2`.
+                for (dot, _) in word.match_indices('.') {
+                    let term = self.term(&word[..dot]);
+                    words.push(Word { start, end: start + dot, term });
+                }
+            } else if is_compound(word) {
                 for (from, to) in parts(word) {
                     let term = self.term(&word[from..to]);
                     if term.is_some() {
@@ -147,16 +150,42 @@ fn runs(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
                 continue;
             }
             let mut end = start + first.len_utf8();
+            let mut start = start;
+            // `v2.0` is `2.0`.
+            if matches!(first, 'v' | 'V') && is_version(dotted(&text[end..])) {
+                start = end;
+            }
+            let mut number = first.is_ascii_digit() || start == end;
             while let Some(&(at, next)) = rest.peek() {
-                if !is_word(next) || is_unspaced(next) {
+                // A dot within a number belongs to it: `2.0.0`, `1.95`.
+                let dot = next == '.'
+                    && number
+                    && text.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit);
+                if !dot && (!is_word(next) || is_unspaced(next)) {
                     break;
                 }
+                number &= dot || next.is_ascii_digit();
                 end = at + next.len_utf8();
                 rest.next();
             }
             return Some((start, end));
         }
     })
+}
+
+/// The digits and dots that a text begins with.
+fn dotted(text: &str) -> &str {
+    let end =
+        text.bytes().take(LONGEST_WORD).take_while(|byte| byte.is_ascii_digit() || *byte == b'.');
+    text[..end.count()].trim_end_matches('.')
+}
+
+/// Numbers with dots between them.
+fn is_version(word: &str) -> bool {
+    word.contains('.')
+        && word
+            .split('.')
+            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_word(character: char) -> bool {
@@ -261,6 +290,15 @@ mod tests {
         let names: Vec<_> =
             words.iter().filter_map(|word| word.term).map(|term| vocabulary.name(term)).collect();
         assert_eq!(names, ["set", "max_cost_usd", "max", "cost", "usd", "readfil", "read", "file"]);
+    }
+
+    #[test]
+    fn a_version_is_one_word() {
+        let mut vocabulary = Vocabulary::new();
+        let words = vocabulary.words("In v2.0.1, 3.11. Then 4.x");
+        let names: Vec<_> =
+            words.iter().filter_map(|word| word.term).map(|term| vocabulary.name(term)).collect();
+        assert_eq!(names, ["2.0.1", "2", "2.0", "3.11", "3", "4", "x"]);
     }
 
     #[test]

@@ -5,8 +5,12 @@ use bathysphere_sdk::search::{Hit, Preparation, Query, Results};
 use bathysphere_sdk::types::{Error, ErrorKind, Location, Passage, Source, Usage};
 use bathysphere_sdk::{documents, log, meta, parse_settings, search};
 
+use crate::kind::{self, Kind};
 use crate::settings::{SCHEMA, Settings};
-use crate::{hits, source, update};
+use crate::{decode, hits, lead, source, update, weigh};
+
+/// Passages of a document to weigh, at the least.
+const PASSAGES: u32 = 4;
 
 struct Plugin;
 
@@ -68,7 +72,9 @@ impl search::Guest for Plugin {
             return Err(no_directory());
         }
         let results = query.results.max(1);
-        let found = documents::query(&query.text, results, settings.passages_per_document)?
+        // More than are wanted, so that weighing them has a choice.
+        let passages = settings.passages_per_document.max(PASSAGES);
+        let found = documents::query(&query.text, weigh::breadth(results), passages)?
             .into_iter()
             .map(|found| hits::Found {
                 root: found.root,
@@ -79,9 +85,14 @@ impl search::Guest for Plugin {
                 end_line: found.end_line,
                 text: found.text,
                 score: found.score,
+                of_many: false,
             })
             .collect();
-        let found = hits::arrange(found, results as usize);
+        let found = weigh::weigh(found, &query.text, results as usize, &settings);
+        let mut found = hits::arrange(found, results as usize);
+        for passage in found.iter_mut().filter(|passage| lead::leads(passage)) {
+            with_its_list(passage, &settings);
+        }
         let hits = found
             .into_iter()
             .map(|found| {
@@ -114,6 +125,24 @@ impl search::Guest for Plugin {
             extra: Vec::new(),
         };
         Ok(Results { hits, usage })
+    }
+}
+
+/// A lead without its list says nothing. Where the file cannot be read any more,
+/// the passage stays as it was found.
+fn with_its_list(passage: &mut hits::Found, settings: &Settings) {
+    let name = passage.path.rsplit('/').next().unwrap_or(&passage.path);
+    let listed = matches!(
+        kind::of(name, &settings.extensions),
+        Some(Kind::Markdown | Kind::ReStructured | Kind::Text)
+    );
+    if !listed {
+        return;
+    }
+    if let Ok(bytes) = documents::read(passage.root, &passage.path, settings.max_file_kb * 1024)
+        && let Some(text) = decode::decode(&bytes)
+    {
+        lead::extend(passage, &text);
     }
 }
 

@@ -14,7 +14,12 @@ pub struct Found {
     pub end_line: u32,
     pub text: String,
     pub score: f64,
+    /// Its document has several subjects, as a manual among code has.
+    pub of_many: bool,
 }
+
+/// How much less a further passage of a document with several subjects gives way.
+const OF_MANY: f64 = 0.2;
 
 /// Arranges passages, which come by document, the best document first. Further
 /// passages of a document give way to other documents unless those fit far
@@ -30,7 +35,8 @@ pub fn arrange(found: Vec<Found>, results: usize) -> Vec<Found> {
         }
         let before = passages.entry((passage.root, passage.path.clone())).or_default();
         *before += 1;
-        passage.score /= f64::from(*before);
+        let share = if passage.of_many { OF_MANY } else { 1.0 };
+        passage.score /= 1.0 + share * f64::from(*before - 1);
         kept.push(passage);
     }
     // Stable, so that what scores the same stays as the index ranked it.
@@ -53,6 +59,7 @@ mod tests {
             end_line: 1,
             text: text.to_owned(),
             score,
+            of_many: false,
         }
     }
 
@@ -70,6 +77,15 @@ mod tests {
         ];
         assert_eq!(texts(&arrange(all.clone(), 9)), ["a1", "b1", "a2", "c1"]);
         assert_eq!(texts(&arrange(all, 2)), ["a1", "b1"]);
+    }
+
+    #[test]
+    fn sections_of_a_manual_hardly_give_way() {
+        let mut all = vec![found("a", "a1", 10.0), found("a", "a2", 9.0), found("b", "b1", 7.0)];
+        for passage in &mut all {
+            passage.of_many = true;
+        }
+        assert_eq!(texts(&arrange(all, 9)), ["a1", "a2", "b1"]);
     }
 
     #[test]

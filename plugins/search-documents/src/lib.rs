@@ -9,10 +9,12 @@ pub mod glob;
 pub mod hits;
 pub mod ignore;
 pub mod kind;
+pub mod lead;
 pub mod settings;
 pub mod source;
 pub mod split;
 pub mod update;
+pub mod weigh;
 
 #[cfg(target_family = "wasm")]
 mod component;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::glob::Glob;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     pub extensions: Vec<String>,
@@ -14,6 +14,9 @@ pub struct Settings {
     pub gitignore: bool,
     pub hidden: bool,
     pub passages_per_document: u32,
+    pub code_weight: f64,
+    pub test_weight: f64,
+    pub heading_bonus: f64,
 }
 
 impl Default for Settings {
@@ -26,6 +29,9 @@ impl Default for Settings {
             gitignore: true,
             hidden: false,
             passages_per_document: 3,
+            code_weight: 0.6,
+            test_weight: 0.3,
+            heading_bonus: 1.5,
         }
     }
 }
@@ -63,6 +69,18 @@ pub const SCHEMA: &str = r#"{
     "passages_per_document": {
       "description": "Passages of one document among the hits, at the most.",
       "type": "integer", "minimum": 1, "maximum": 20, "default": 3
+    },
+    "code_weight": {
+      "description": "What a passage of source code counts beside one of prose, where both are found and the question names no identifier.",
+      "type": "number", "minimum": 0, "maximum": 10, "default": 0.6
+    },
+    "test_weight": {
+      "description": "The same for tests, benchmarks and what they read.",
+      "type": "number", "minimum": 0, "maximum": 10, "default": 0.3
+    },
+    "heading_bonus": {
+      "description": "Where prose and code are mixed: how many times as much a section counts whose heading has only words of the question, and the opening of a document for \"what is X\" when its title names X.",
+      "type": "number", "minimum": 1, "maximum": 10, "default": 1.5
     }
   }
 }"#;
