@@ -7,6 +7,7 @@ use bathysphere_sdk::{documents, log, meta, parse_settings, search};
 
 use crate::kind::{self, Kind};
 use crate::settings::{SCHEMA, Settings};
+use crate::update::Update;
 use crate::{decode, hits, lead, source, update, weigh};
 
 /// Passages of a document to weigh, at the least.
@@ -56,7 +57,15 @@ impl search::Guest for Plugin {
             return Err(no_directory());
         }
         let host = Host::default();
-        let update = update::update(&host, &settings).map_err(|message| host.error(message))?;
+        let update = match update::update(&host, &settings).map_err(|message| host.error(message)) {
+            Ok(update) => update,
+            // Another process is at work on the index: what is there can be asked.
+            Err(Error { kind: ErrorKind::Unavailable, message, .. }) => Update {
+                notes: vec![format!("not brought up to date: {message}")],
+                ..Update::default()
+            },
+            Err(error) => return Err(error),
+        };
         Ok(Preparation {
             items: update.items,
             updated: update.updated,

@@ -35,6 +35,7 @@ struct Skipped {
     large: Sample,
     binary: Sample,
     unreadable: Sample,
+    deep: Sample,
 }
 
 /// How many, and the first of them.
@@ -67,9 +68,13 @@ pub fn update(documents: &impl Documents, settings: &Settings) -> Result<Update,
             skipped: &mut skipped,
         };
         walk.directory(&mut Vec::new(), "", 0)?;
-        let Walk { kept, changed, .. } = walk;
+        let Walk { mut kept, changed, .. } = walk;
+        let unread = read(documents, settings, &root, &kept, &changed, &mut skipped, &mut update)?;
+        // What can no longer be read must no longer be quoted.
+        for place in unread.into_iter().rev() {
+            kept.swap_remove(place);
+        }
         update.items += kept.len() as u64;
-        read(documents, settings, &root, &kept, &changed, &mut skipped, &mut update)?;
         update.removed += u64::from(documents.retain(root.id, &kept)?);
     }
     update.notes = skipped.notes(settings);
@@ -136,11 +141,14 @@ impl<D: Documents> Walk<'_, D> {
             }
             let full = format!("{base}{}", entry.name);
             if entry.is_directory {
-                if !(is_ignored(stack, &full, true) || self.filter.excludes(&full))
-                    && depth < DEEPEST
-                {
-                    self.directory(stack, &full, depth + 1)?;
+                if is_ignored(stack, &full, true) || self.filter.excludes(&full) {
+                    continue;
                 }
+                if depth >= DEEPEST {
+                    self.skipped.deep.add(|| format!("{}{full}", self.root.prefix));
+                    continue;
+                }
+                self.directory(stack, &full, depth + 1)?;
                 continue;
             }
             let Some(kind) = kind::of(&entry.name, &self.settings.extensions) else {
@@ -168,6 +176,8 @@ impl<D: Documents> Walk<'_, D> {
     }
 }
 
+/// Reads and puts what has changed; tells the places of what could not be read, in
+/// rising order.
 fn read(
     documents: &impl Documents,
     settings: &Settings,
@@ -176,8 +186,9 @@ fn read(
     changed: &[(usize, Kind)],
     skipped: &mut Skipped,
     update: &mut Update,
-) -> Result<(), String> {
+) -> Result<Vec<usize>, String> {
     let total = changed.len() as u64;
+    let mut unread = Vec::new();
     let mut batch: Vec<Document> = Vec::new();
     let mut bytes = 0;
     for (done, &(place, kind)) in changed.iter().enumerate() {
@@ -186,6 +197,7 @@ fn read(
             Ok(content) => content,
             Err(message) => {
                 skipped.unreadable.add(|| message);
+                unread.push(place);
                 continue;
             }
         };
@@ -216,7 +228,7 @@ fn read(
         documents.put(batch)?;
         documents.progress("reading documents", total, Some(total));
     }
-    Ok(())
+    Ok(unread)
 }
 
 impl Skipped {
@@ -242,6 +254,7 @@ impl Skipped {
             &format!("files of more than {size} kB"),
         );
         note(&self.binary, "a file that is not text", "files that are not text");
+        note(&self.deep, "a directory that lies too deep", "directories that lie too deep");
         notes
     }
 }

@@ -152,3 +152,17 @@ fn a_root_that_cannot_be_read_is_an_error() {
     memory.unreadable.insert(String::new());
     assert!(update(&memory, &Settings::default()).is_err());
 }
+
+#[test]
+fn what_can_no_longer_be_read_is_forgotten() {
+    let mut memory = Memory::default();
+    memory.files.insert("a.md".to_owned(), b"# A\n\nwhale\n".to_vec());
+    memory.files.insert("b.md".to_owned(), b"# B\n\nnarwhal\n".to_vec());
+    update(&memory, &Settings::default()).unwrap();
+    // As after a change that this user may not read.
+    memory.indexed.borrow_mut().remove("b.md");
+    memory.unreadable.insert("b.md".to_owned());
+    let passed = update(&memory, &Settings::default()).unwrap();
+    assert_eq!(passed.items, 1);
+    assert!(passed.notes[0].contains("b.md"), "{:?}", passed.notes);
+}
