@@ -182,7 +182,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
+pub(super) fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
     use rusqlite::ffi;
     match failure.code {
         ErrorCode::NotADatabase => Fault::NotADatabase,

@@ -16,6 +16,10 @@ mod stop_words;
 mod words;
 mod writer;
 
+use std::io::ErrorKind;
+
+use super::error::{Fault, fault_of};
+
 pub use file::{Index, Stamps};
 pub use query::{Ranked, search, search_with};
 pub use ranking::Weights;
@@ -87,8 +91,15 @@ pub enum IndexError {
 impl IndexError {
     /// The disk is full or the file system refuses to write.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Database { source, .. }
-            if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
+        match self {
+            Self::Database { source, .. } => {
+                source.sqlite_error().is_some_and(|failure| fault_of(*failure) == Fault::Full)
+            }
+            Self::File { source, .. } => {
+                matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+            }
+            _ => false,
+        }
     }
 }
 

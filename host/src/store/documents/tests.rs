@@ -292,3 +292,19 @@ async fn a_second_pass_does_not_wait_forever_and_questions_do_not_wait_at_all() 
     pass.retain(vec!["a.md".to_owned()]).await.unwrap();
     assert!(theirs.try_lock().unwrap().is_some());
 }
+
+#[test]
+fn a_disk_that_refuses_to_write_counts_as_full() {
+    use rusqlite::ffi;
+    let database = |code| IndexError::Database {
+        path: String::new(),
+        source: rusqlite::Error::SqliteFailure(ffi::Error::new(code), None),
+    };
+    for code in [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_FSYNC] {
+        assert!(database(code).is_full(), "code {code}");
+    }
+    assert!(!database(ffi::SQLITE_IOERR_READ).is_full());
+    let file = |kind: ErrorKind| IndexError::File { path: String::new(), source: kind.into() };
+    assert!(file(ErrorKind::StorageFull).is_full());
+    assert!(!file(ErrorKind::PermissionDenied).is_full());
+}
