@@ -78,7 +78,7 @@ pub(super) struct Reader {
 pub(super) struct Opened {
     pub(super) connection: Connection,
     /// None for a file that was not there before.
-    identity: Option<Identity>,
+    pub(super) identity: Option<Identity>,
 }
 
 impl Index {
@@ -176,7 +176,11 @@ impl Index {
     /// deleted at any time, by the user or by another process that finds the
     /// index damaged.
     pub(super) fn is_current(&self, opened: &Opened) -> bool {
-        opened.identity.is_some_and(|identity| identity.is_at(&self.inner.path))
+        self.is_at(opened.identity)
+    }
+
+    fn is_at(&self, file: Option<Identity>) -> bool {
+        file.is_some_and(|identity| identity.is_at(&self.inner.path))
     }
 
     fn open(&self) -> Result<Opened, rusqlite::Error> {
@@ -272,6 +276,7 @@ impl Index {
         let Reader { opened: Some(opened), catalogue } = &mut *reader else {
             return Err(self.database(rusqlite::Error::InvalidQuery));
         };
+        let identity = opened.identity;
         // One transaction, so that the catalogue and the words belong together.
         let result = opened.connection.unchecked_transaction().and_then(|transaction| {
             let current = Catalogue::current(&transaction, catalogue.take())?;
@@ -279,22 +284,34 @@ impl Index {
             work(&transaction, &current)
         });
         result.map_err(|source| {
+            // Closed first: not every platform lets an open file be removed.
             *reader = Reader::default();
-            self.failure(source)
+            self.failure(source, identity, false)
         })
     }
 
-    /// What an error means for the index: a damaged file is removed.
-    pub(super) fn failure(&self, source: rusqlite::Error) -> IndexError {
+    /// What an error means for the index: a damaged file is removed. Whoever
+    /// holds the lock says so.
+    pub(super) fn failure(
+        &self,
+        source: rusqlite::Error,
+        file: Option<Identity>,
+        locked: bool,
+    ) -> IndexError {
         let damaged = matches!(
             source.sqlite_error_code(),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
         );
-        if damaged {
-            self.remove();
-            return IndexError::Damaged { path: self.inner.path.display().to_string() };
+        if !damaged {
+            return self.database(source);
         }
-        self.database(source)
+        // Not under a pass of someone else, who meets the damage as well; nor a
+        // file that has been put in the damaged one's place.
+        let lock = if locked { None } else { self.try_lock().ok().flatten() };
+        if (locked || lock.is_some()) && self.is_at(file) {
+            self.remove();
+        }
+        IndexError::Damaged { path: self.inner.path.display().to_string() }
     }
 
     fn database(&self, source: rusqlite::Error) -> IndexError {

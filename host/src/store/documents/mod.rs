@@ -76,7 +76,7 @@ pub enum IndexError {
     Database { path: String, source: rusqlite::Error },
     #[error("the index {path} cannot be written: {source}")]
     File { path: String, source: std::io::Error },
-    #[error("the index {path} is damaged; it has been removed and will be built anew")]
+    #[error("the index {path} is damaged; it will be built anew")]
     Damaged { path: String },
     #[error(
         "the documents are being indexed already, by another process or for another question (into {path})"

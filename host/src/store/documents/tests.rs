@@ -308,3 +308,24 @@ fn a_disk_that_refuses_to_write_counts_as_full() {
     assert!(file(ErrorKind::StorageFull).is_full());
     assert!(!file(ErrorKind::PermissionDenied).is_full());
 }
+
+#[tokio::test]
+async fn a_damaged_index_is_not_removed_under_the_pass_of_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = index(directory.path(), "1");
+    fill(&index, vec![document("a.md", "", &["cod"])]).await;
+    let damage = || {
+        rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+            None,
+        )
+    };
+    let read = || index.read::<()>(|_, _| Err(damage())).unwrap_err();
+    let pass = index.lock().unwrap();
+    assert!(matches!(read(), IndexError::Damaged { .. }));
+    assert!(index.path().exists());
+    drop(pass);
+    assert!(matches!(read(), IndexError::Damaged { .. }));
+    assert!(!index.path().exists());
+    assert_eq!(paths(&index, "cod"), Vec::<String>::new());
+}

@@ -176,12 +176,12 @@ fn write(
                 }
                 let written = put(&mut opened.connection, &documents, &mut pending);
                 if let Err(source) = written {
-                    break Err(index.failure(source));
+                    break Err(index.failure(source, opened.identity, true));
                 }
             }
             Ok(Prepared::Retain(paths, reply)) => {
                 let mut removed = retain(&opened.connection, &paths, &mut pending)
-                    .map_err(|source| index.failure(source));
+                    .map_err(|source| index.failure(source, opened.identity, true));
                 // What was put into a file that nobody can open again will not
                 // be found.
                 if removed.is_ok() && !index.is_current(&opened) {
@@ -195,7 +195,7 @@ fn write(
             }
             Err(_) => {
                 break commit(&opened.connection, &mut pending)
-                    .map_err(|source| index.failure(source));
+                    .map_err(|source| index.failure(source, opened.identity, true));
             }
         }
     };
