@@ -42,6 +42,8 @@ const FROM_KEYS: f64 = 0.86;
 /// What lacks the form that was asked for is hardly an answer.
 const FORMLESS: f64 = 0.6;
 const UNTIMED: f64 = 0.85;
+/// Who does something in a program is often no name that can be told by its form.
+const UNNAMED: f64 = 0.8;
 /// Code that names something like what was asked for, but not that.
 const ANOTHER: f64 = 0.7;
 const FROM_ABOVE: f64 = 0.6;
@@ -178,6 +180,7 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     let formless = match (met, question.kind) {
         (Met::Itself | Met::ByHeading, _) => 1.0,
         (Met::No, Kind::When) if !question.dated => UNTIMED,
+        (Met::No, Kind::Who) => UNNAMED,
         (Met::No, _) => FORMLESS,
     };
     let elsewhere = if form::names_another(question, unit, text, cut) { ANOTHER } else { 1.0 };

@@ -304,9 +304,9 @@ fn a_disk_that_refuses_to_write_counts_as_full() {
         assert!(database(code).is_full(), "code {code}");
     }
     assert!(!database(ffi::SQLITE_IOERR_READ).is_full());
-    let file = |kind| IndexError::File { path: String::new(), source: kind.into() };
-    assert!(file(std::io::ErrorKind::StorageFull).is_full());
-    assert!(!file(std::io::ErrorKind::PermissionDenied).is_full());
+    let file = |kind: ErrorKind| IndexError::File { path: String::new(), source: kind.into() };
+    assert!(file(ErrorKind::StorageFull).is_full());
+    assert!(!file(ErrorKind::PermissionDenied).is_full());
 }
 
 #[tokio::test]
