@@ -74,6 +74,8 @@ fn drain(events: &mut UnboundedReceiver<Event>, progress: &mut Progress, termina
 
 #[expect(clippy::exit, reason = "the user asked twice; there is nothing left to wait for")]
 fn leave(code: u8) -> ! {
+    // Nothing that a plugin started goes on, and costs, without us.
+    crate::gates::process::end_all();
     std::process::exit(code.into())
 }
 
@@ -83,6 +85,9 @@ pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    /// None where it was ignored when we were started, as `nohup` does.
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
@@ -99,6 +104,7 @@ impl Signals {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            hangup: if hangup_is_ignored() { None } else { Some(listen(SignalKind::hangup())?) },
         })
     }
 
@@ -107,6 +113,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => 130,
             _ = self.terminate.recv() => 143,
+            () = heard(self.hangup.as_mut()) => 129,
         }
     }
 
@@ -122,5 +129,46 @@ impl Signals {
             std::future::pending::<()>().await;
         }
         130
+    }
+}
+
+#[cfg(unix)]
+async fn heard(signal: Option<&mut tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether who started us wants us to outlive the terminal. Where the system does
+/// not tell (it has no `/proc`), we assume not.
+#[cfg(unix)]
+fn hangup_is_ignored() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup(&status))
+}
+
+#[cfg(unix)]
+fn ignores_hangup(status: &str) -> bool {
+    // A mask in hexadecimal digits, in which the lowest bit is signal 1: hangup.
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_hangup_stays_ignored() {
+        let status = |mask: &str| format!("Name:\tx\nSigBlk:\tff\nSigIgn:\t{mask}\nSigCgt:\tff\n");
+        assert!(ignores_hangup(&status("0000000000001001")));
+        assert!(!ignores_hangup(&status("0000000000001000")));
+        assert!(!ignores_hangup(&status("nonsense")));
+        assert!(!ignores_hangup("Name:\tx\n"));
     }
 }

@@ -7,7 +7,9 @@
 //! - a name must lead to a public address, unless the grant is `localhost`; any
 //!   other local address has to be granted, and asked, as an address;
 //! - redirects are followed here (five at most), each checked like the first
-//!   request; once the origin changes, no credentials are sent any more;
+//!   request; once the origin changes, no credentials are sent any more, and a
+//!   redirect that carries one along is not followed;
+//! - an answer is masked for every secret that was sent on the way to it;
 //! - a granted host may be asked over plain http, but a secret is never sent that
 //!   way, except to this machine;
 //! - bodies, headers and time are bounded, and proxies of the environment ignored.
@@ -28,7 +30,7 @@ use reqwest::{Method, StatusCode, Url};
 
 use self::client::{Clients, failure};
 use self::target::Target;
-use super::secrets::{Secret, Secrets, redact_bytes};
+use super::secrets::{Secret, Secrets, holds, redact_bytes};
 use super::{GateError, GateErrorKind};
 use crate::config::resolved::{Grants, HostGrant, SecretGrant};
 
@@ -155,9 +157,13 @@ impl HttpGate {
         let (mut target, mut url) = Target::parse(&request.url)?;
         self.check(&target, None)?;
         let mut trusted = true;
+        // On any hop: who was sent a secret may hand it to the next.
+        let mut sent = Vec::new();
         for _ in 0..=MOST_REDIRECTS {
             let mut hop_headers = headers.clone();
-            let sent = if trusted { self.attach(&target, &mut hop_headers)? } else { Vec::new() };
+            if trusted {
+                self.attach(&target, &mut hop_headers, &mut sent)?;
+            }
             let mut builder = self
                 .clients
                 .get(target.encrypted)?
@@ -172,16 +178,24 @@ impl HttpGate {
                 return self.receive(response, &target, &url, most, &sent).await;
             };
             let (next_target, next_url) = Target::parse(&next)?;
+            if next_target != target {
+                // For good: a way back must not win them back.
+                trusted = false;
+                headers::drop_credentials(&mut headers);
+            }
+            if !trusted && carries(&response, &next_url, &sent) {
+                // Without the next origin's name: the secret may be part of it.
+                return Err(GateError::refused(format!(
+                    "{target} redirects to another origin with a secret in the URL, which would \
+                     give the secret away"
+                ))
+                .with_hint("ask the address that the service documents for use with a key"));
+            }
             self.check(&next_target, Some(&target))?;
             if becomes_get(response.status(), &method) {
                 method = Method::GET;
                 body = None;
                 headers::drop_content(&mut headers);
-            }
-            if next_target != target {
-                // For good: a way back must not win them back.
-                trusted = false;
-                headers::drop_credentials(&mut headers);
             }
             (target, url) = (next_target, next_url);
         }
@@ -203,9 +217,13 @@ impl HttpGate {
         Err(GateError::refused(message).with_hint(hint))
     }
 
-    /// Adds the secrets that are bound to the target, and tells which.
-    fn attach(&self, target: &Target, headers: &mut HeaderMap) -> Result<Vec<&Secret>, GateError> {
-        let mut sent = Vec::new();
+    /// Adds the secrets that are bound to the target, and notes which.
+    fn attach<'gate>(
+        &'gate self,
+        target: &Target,
+        headers: &mut HeaderMap,
+        sent: &mut Vec<&'gate Secret>,
+    ) -> Result<(), GateError> {
         for binding in &self.bindings {
             // A secret for everyone would be none.
             if binding.host.host == "*" || !target.is_granted_by(&binding.host) {
@@ -236,9 +254,11 @@ impl HttpGate {
             })?;
             value.set_sensitive(true);
             headers.insert(header, value);
-            sent.push(secret);
+            if !sent.iter().any(|known| std::ptr::eq(*known, secret)) {
+                sent.push(secret);
+            }
         }
-        Ok(sent)
+        Ok(())
     }
 
     async fn receive(
@@ -251,17 +271,12 @@ impl HttpGate {
     ) -> Result<Response, GateError> {
         let status = response.status().as_u16();
         let mut headers = headers::received(response.headers(), self.limits.header_bytes)?;
-        let mut body = body::read(response, target, most).await?;
-        let mut url = url.to_string();
-        if !sent.is_empty() {
-            for (_, value) in &mut headers {
-                *value = self.secrets.redact(value);
-            }
-            url = self.secrets.redact(&url);
+        for (_, value) in &mut headers {
+            *value = self.secrets.redact(value);
         }
-        for secret in sent {
-            body = redact_bytes(body, secret);
-        }
+        let body = body::read(response, target, most).await?;
+        let body = redact_bytes(body, sent.iter().copied());
+        let url = self.secrets.redact(url.as_str());
         Ok(Response { status, headers, body, url })
     }
 }
@@ -291,6 +306,13 @@ fn redirect(response: &reqwest::Response, url: &Url) -> Result<Option<String>, G
             Err(GateError::other("redirects", "the answer redirects to something that is no URL"))
         }
     }
+}
+
+/// Whether a redirect holds a secret that was sent: as it was told, and as it was
+/// understood (a host's name is then in lower case).
+fn carries(response: &reqwest::Response, next: &Url, sent: &[&Secret]) -> bool {
+    let told = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
+    sent.iter().any(|secret| holds(told, secret) || holds(next.as_str().as_bytes(), secret))
 }
 
 /// Whether the redirect turns the request into a plain `GET`, as browsers do.

@@ -90,66 +90,85 @@ impl Secrets {
     /// The text with every known secret masked, also where it is written as
     /// part of a URL.
     pub fn redact(&self, text: &str) -> String {
-        let mut values: Vec<Zeroizing<String>> = Vec::new();
-        for secret in self.by_name.values().flatten() {
-            let value = secret.expose();
-            if value.len() >= SHORTEST_REDACTED {
-                values.push(Zeroizing::new(percent_encoded(value)));
-                values.push(Zeroizing::new(value.to_owned()));
-            }
-        }
-        // The longest first, so that a secret that begins like another leaves no
-        // remainder.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let mut text = text.to_owned();
-        for value in values {
-            if text.contains(value.as_str()) {
-                text = text.replace(value.as_str(), MASK);
-            }
-        }
-        text
+        let bytes = redact_bytes(text.as_bytes().to_vec(), self.by_name.values().flatten());
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }
 
-/// The bytes with one secret masked: a server may echo what it was sent.
-pub(in crate::gates) fn redact_bytes(bytes: Vec<u8>, secret: &Secret) -> Vec<u8> {
+/// The bytes with the secrets masked: a server may echo what it was sent, plain or
+/// as part of a URL.
+pub(in crate::gates) fn redact_bytes<'secrets>(
+    mut bytes: Vec<u8>,
+    secrets: impl IntoIterator<Item = &'secrets Secret>,
+) -> Vec<u8> {
+    let mut needles: Vec<&[u8]> = secrets
+        .into_iter()
+        .map(|secret| secret.expose().as_bytes())
+        .filter(|needle| needle.len() >= SHORTEST_REDACTED)
+        .collect();
+    // The longest first, so that a secret that begins like another leaves no
+    // remainder.
+    needles.sort_by_key(|needle| std::cmp::Reverse(needle.len()));
+    for needle in needles {
+        let mut masked = Vec::new();
+        let mut copied = 0;
+        while let Some((start, end)) = find(&bytes, needle, copied) {
+            masked.extend_from_slice(&bytes[copied..start]);
+            masked.extend_from_slice(MASK.as_bytes());
+            copied = end;
+        }
+        if copied > 0 {
+            masked.extend_from_slice(&bytes[copied..]);
+            bytes = masked;
+        }
+    }
+    bytes
+}
+
+/// Whether the bytes hold the secret, plain or as part of a URL.
+pub(in crate::gates) fn holds(bytes: &[u8], secret: &Secret) -> bool {
     let needle = secret.expose().as_bytes();
-    if needle.len() < SHORTEST_REDACTED {
-        return bytes;
-    }
-    let mut result = Vec::new();
-    let mut copied = 0;
-    let mut position = 0;
-    while let Some(offset) = bytes[position..].iter().position(|byte| *byte == needle[0]) {
-        position += offset;
-        if bytes[position..].starts_with(needle) {
-            result.extend_from_slice(&bytes[copied..position]);
-            result.extend_from_slice(MASK.as_bytes());
-            position += needle.len();
-            copied = position;
-        } else {
-            position += 1;
-        }
-    }
-    if copied == 0 {
-        return bytes;
-    }
-    result.extend_from_slice(&bytes[copied..]);
-    result
+    needle.len() >= SHORTEST_REDACTED && find(bytes, needle, 0).is_some()
 }
 
-fn percent_encoded(value: &str) -> String {
-    use std::fmt::Write as _;
-    let mut encoded = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
+/// Where the needle stands first, at or after `position`: its start and its end.
+fn find(bytes: &[u8], needle: &[u8], mut position: usize) -> Option<(usize, usize)> {
+    let first = *needle.first()?;
+    loop {
+        position += bytes[position..].iter().position(|byte| *byte == first || *byte == b'%')?;
+        if let Some(length) = length_of_match(&bytes[position..], needle) {
+            return Some((position, position + length));
+        }
+        position += 1;
+    }
+}
+
+/// How many bytes at the start spell the needle. Any of them may be
+/// percent-encoded, in either case: writers of URLs differ in which they encode.
+fn length_of_match(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    if bytes.starts_with(needle) {
+        return Some(needle.len());
+    }
+    let mut length = 0;
+    for expected in needle {
+        let rest = &bytes[length..];
+        if percent_decoded(rest) == Some(*expected) {
+            length += 3;
+        } else if rest.first() == Some(expected) {
+            length += 1;
         } else {
-            // Writing to a string cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
+            return None;
         }
     }
-    encoded
+    Some(length)
+}
+
+/// The byte that a `%2F` at the start stands for.
+fn percent_decoded(bytes: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = bytes else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
 }
 
 #[cfg(test)]
@@ -203,7 +222,27 @@ mod tests {
             known.redact("at /?k=abc%2Fdef%2Bghi and abc/def+ghi, other-secret!"),
             "at /?k=[secret] and [secret], [secret]!"
         );
-        assert_eq!(known.redact("nothing here"), "nothing here");
+        // Lower-case digits, some bytes only, and more than needed.
+        assert_eq!(
+            known.redact("abc%2fdef%2bghi abc/def%2Bghi %61bc/def+gh%69 abc%2Fdef%2Bgh%6"),
+            "[secret] [secret] [secret] abc%2Fdef%2Bgh%6"
+        );
+        assert_eq!(known.redact("nothing here, 100%"), "nothing here, 100%");
+    }
+
+    #[test]
+    fn a_secret_with_a_percent_sign_is_found_plain_and_encoded() {
+        let known = secrets(&[("A", "%25-percent")]);
+        assert_eq!(known.redact("é %25-percent %2525-percent é"), "é [secret] [secret] é");
+    }
+
+    #[test]
+    fn holding_is_told_of_what_would_be_masked() {
+        let secret = Secret::new("abc/def");
+        assert!(holds(b"x?k=abc/def", &secret));
+        assert!(holds(b"x?k=abc%2fdef&y", &secret));
+        assert!(!holds(b"x?k=abc%2Fde", &secret));
+        assert!(!holds(b"the key", &Secret::new("key")));
     }
 
     #[test]
@@ -221,7 +260,7 @@ mod tests {
     fn bytes_are_masked_wherever_they_stand() {
         let secret = Secret::new("aabaac");
         let mask = |text: &str| {
-            String::from_utf8(redact_bytes(text.as_bytes().to_vec(), &secret)).expect("text")
+            String::from_utf8(redact_bytes(text.as_bytes().to_vec(), [&secret])).expect("text")
         };
         assert_eq!(mask("aabaac-aaabaac-aabaab-aabaac"), "[secret]-a[secret]-aabaab-[secret]");
         assert_eq!(mask(""), "");

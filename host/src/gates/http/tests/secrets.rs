@@ -100,6 +100,77 @@ async fn a_secret_follows_a_redirect_within_its_origin() {
     assert!(server.requests()[1].contains(VALUE));
 }
 
+/// Redirects everything to what is given.
+fn redirecting(to: String) -> Server {
+    Server::start(move |_, stream| {
+        let headers = format!("location: {to}\r\nconnection: close\r\n");
+        stream.write_all(&answer("302 Found", &headers, b""))
+    })
+}
+
+#[tokio::test]
+async fn a_redirect_that_carries_a_secret_to_another_origin_is_refused() {
+    let foreign = Server::saying(answer("200 OK", "", b""));
+    let encoded = VALUE.replace('-', "%2D");
+    let partly = VALUE.replace("sk-", "%73k-");
+    for value in [VALUE, &encoded, &partly] {
+        for path in [format!("/?key={value}"), format!("/{value}/x"), format!("/#{value}")] {
+            let own = redirecting(foreign.url(&path));
+            let hosts = vec![host("127.0.0.1", own.port), host("127.0.0.1", foreign.port)];
+            let gate = gate_with(hosts, bound(host("127.0.0.1", own.port)), Some(VALUE));
+            let error = gate.send(get(own.url("/"))).await.expect_err("refused");
+            assert_eq!(error.kind, GateErrorKind::Refused, "{path}: {error}");
+            assert!(error.message.contains("with a secret in the URL"), "{error}");
+            assert!(!format!("{error:?}").contains(value), "{error:?}");
+        }
+    }
+    assert_eq!(foreign.requests(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_name_that_is_a_secret_does_not_tell_it() {
+    let value = "sk-ABCDEF0123";
+    let own = redirecting(format!("http://{value}.evil.example/"));
+    let grant = host("127.0.0.1", own.port);
+    let gate = gate_with(vec![grant.clone()], bound(grant), Some(value));
+    let error = gate.send(get(own.url("/"))).await.expect_err("refused");
+    assert_eq!(error.kind, GateErrorKind::Refused);
+    assert!(!format!("{error:?}").to_lowercase().contains("abcdef"), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_echo_is_masked_also_after_a_redirect_to_another_origin() {
+    // The second server knows the key from elsewhere.
+    let encoded = VALUE.replace('-', "%2d");
+    let headers = format!("x-echo: {VALUE}\r\nx-encoded: {encoded}\r\n");
+    let body = format!("plain {VALUE}, encoded {encoded}");
+    let foreign = Server::saying(answer("200 OK", &headers, body.as_bytes()));
+    let own = redirecting(foreign.url("/landing"));
+    let hosts = vec![host("127.0.0.1", own.port), host("127.0.0.1", foreign.port)];
+    let gate = gate_with(hosts, bound(host("127.0.0.1", own.port)), Some(VALUE));
+    let response = gate.send(get(own.url("/"))).await.expect("an answer");
+    assert!(!foreign.requests()[0].contains(VALUE));
+    assert_eq!(String::from_utf8_lossy(&response.body), "plain [secret], encoded [secret]");
+    for name in ["x-echo", "x-encoded"] {
+        assert!(response.headers.contains(&(name.to_owned(), "[secret]".to_owned())), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_within_the_origin_may_carry_the_secret_but_does_not_tell_it() {
+    let server = Server::start(|request, stream| {
+        stream.write_all(&if request.starts_with("GET /next") {
+            answer("200 OK", "connection: close\r\n", b"arrived")
+        } else {
+            let headers = format!("location: /next?key={VALUE}\r\nconnection: close\r\n");
+            answer("302 Found", &headers, b"")
+        })
+    });
+    let response = bound_to(&server).send(get(server.url("/"))).await.expect("an answer");
+    assert_eq!(response.body, b"arrived");
+    assert_eq!(response.url, server.url("/next?key=[secret]"));
+}
+
 #[tokio::test]
 async fn a_redirect_does_not_win_the_secret_of_another_host() {
     let bank = Server::saying(answer("200 OK", "", b""));
