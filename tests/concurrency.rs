@@ -67,16 +67,7 @@ fn nothing_is_half_written_after_a_kill() {
     for _ in 0..3 {
         let mut client = home.serve(documents.path());
         client.initialize(LEGACY_NEW);
-        client.request(
-            "tools/call",
-            json!({
-                "name": "deep_search",
-                "arguments": { "query": "sounding at station 42" },
-                "_meta": { "progressToken": 1 },
-            }),
-        );
-        // Killed while it works: as soon as it says that it does.
-        client.notification("notifications/progress");
+        client.begin_deep_search();
         let ended = client.kill();
         assert!(!ended.status.success());
         assert_database_is_sound(&home);

@@ -38,15 +38,7 @@ fn the_end_of_input_ends_a_busy_server() {
     let (home, documents) = (Home::new(), Documents::many(100));
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
-    client.request(
-        "tools/call",
-        json!({
-            "name": "deep_search",
-            "arguments": { "query": "sounding at station 42" },
-            "_meta": { "progressToken": 1 },
-        }),
-    );
-    client.notification("notifications/progress");
+    client.begin_deep_search();
     let ended = client.end();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     assert!(ended.elapsed < PROMPT, "{:?}", ended.elapsed);
@@ -71,15 +63,7 @@ fn sigterm_ends_a_busy_server() {
     let (home, documents) = (Home::new(), Documents::many(100));
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
-    client.request(
-        "tools/call",
-        json!({
-            "name": "deep_search",
-            "arguments": { "query": "sounding at station 42" },
-            "_meta": { "progressToken": 1 },
-        }),
-    );
-    client.notification("notifications/progress");
+    client.begin_deep_search();
     let ended = client.terminate();
     assert!(matches!(ended.status.code(), Some(0 | 143)), "{ended:?}");
     assert!(ended.elapsed < PROMPT, "{:?}", ended.elapsed);

@@ -132,6 +132,21 @@ impl Client {
         self.call("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
+    /// Asks for research that takes a while, and returns as soon as the server says
+    /// that it is at work.
+    #[track_caller]
+    pub fn begin_deep_search(&mut self) {
+        self.request(
+            "tools/call",
+            json!({
+                "name": "deep_search",
+                "arguments": { "query": "sounding at station 42" },
+                "_meta": { "progressToken": 1 },
+            }),
+        );
+        self.notification("notifications/progress");
+    }
+
     /// Sends a request, and returns its id without waiting.
     #[track_caller]
     pub fn request(&mut self, method: &str, mut parameters: Value) -> u64 {

@@ -8,11 +8,10 @@ mod passages;
 mod quality;
 mod recorder;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 pub use event::{Event, EventSink, progress_of};
-pub use recorder::Recorder;
+pub use recorder::{Recorder, to_json};
 
 use crate::config::resolved::ToolBackends;
 use crate::plugins::contract::{
@@ -241,9 +240,4 @@ fn as_plugin_error(error: &CallError) -> PluginError {
             hint: other.hint(),
         },
     }
-}
-
-/// A sink for callers that do not listen.
-pub fn silence() -> EventSink {
-    Arc::new(|_| {})
 }

@@ -17,7 +17,7 @@ pub use request::{TaskRequest, TaskSummary};
 use crate::plugins::contract::{Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason};
 use crate::plugins::{CallError, LoadError, Plugins};
 use crate::report::{self, timestamp};
-use crate::research::{self, Progress, Recorder, Run};
+use crate::research::{self, Progress, Recorder, Run, to_json};
 use crate::store::{Ending, NewResult, NewTask, Store, TaskEnd, TaskFilter, TaskRecord};
 
 /// Everything that can be done with tasks.
@@ -56,7 +56,7 @@ impl Tasks {
             .create_task(NewTask {
                 tool: request.tool.clone(),
                 text: question.text.clone(),
-                question: json(&question),
+                question: to_json(&question),
             })
             .await;
         let id = claim.as_ref().map_or_else(|_| "unsaved".to_owned(), |claim| claim.id.clone());
@@ -125,9 +125,9 @@ impl Tasks {
                         .as_ref()
                         .map(|reason| reason.as_str().to_owned()),
                     note: outcome.note.clone(),
-                    error: outcome.error.as_ref().map(json),
+                    error: outcome.error.as_ref().map(to_json),
                     result: Some(NewResult {
-                        outcome: json(outcome),
+                        outcome: to_json(outcome),
                         markdown: report::render_markdown(outcome),
                     }),
                 };
@@ -237,8 +237,4 @@ fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
         saved: true,
         id: task.id,
     }
-}
-
-fn json<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("plain data is JSON")
 }
