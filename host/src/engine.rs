@@ -16,6 +16,7 @@ use crate::gates::secrets::Secrets;
 use crate::mcp;
 use crate::plugins::contract::Passage;
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
+use crate::prompts::Prompts;
 use crate::store::Store;
 use crate::tasks::{
     ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary, Tasks,
@@ -52,7 +53,9 @@ impl Engine {
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));
         let store = Store::open(directories.data.join(DATABASE));
-        Ok(Parts { loaded, tasks: Arc::new(Tasks::new(plugins, store)) })
+        let prompts = Prompts::load(&directories.config).expect("stub");
+        let tasks = Tasks::new(plugins, store, prompts, directories.config.clone());
+        Ok(Parts { loaded, tasks: Arc::new(tasks) })
     }
 
     fn directories(&self) -> Result<Directories, ErrorReport> {

@@ -22,6 +22,7 @@ pub mod engine;
 pub mod gates;
 pub mod mcp;
 pub mod plugins;
+pub mod prompts;
 pub mod report;
 pub mod research;
 pub mod store;

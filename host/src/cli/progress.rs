@@ -70,7 +70,7 @@ impl Progress {
             Event::RoundEnded { round, of } => {
                 self.mark(round.error.is_none(), &round_ended(round, *of), terminal);
             }
-            Event::Started { .. } => {}
+            Event::Started { .. } | Event::Completed { .. } => {}
         }
     }
 

@@ -64,16 +64,14 @@ fn request(
     let text = question::read("question", &arguments.question, stdin)?;
     let context = arguments.context.as_deref().map(str::trim).filter(|context| !context.is_empty());
     let context = context.map(|context| question::check("context", context)).transpose()?;
-    Ok(TaskRequest {
-        tool: "research".to_owned(),
-        question: Question {
-            text,
-            scope: arguments.scope.map(Into::into),
-            context,
-            max_rounds: arguments.max_rounds,
-            ..Question::default()
-        },
-    })
+    let question = Question {
+        text,
+        scope: arguments.scope.map(Into::into),
+        context,
+        max_rounds: arguments.max_rounds,
+        ..Question::default()
+    };
+    Ok(TaskRequest::new("research", question))
 }
 
 /// Prints or saves the result. A report that cannot be saved is printed, so that

@@ -12,9 +12,9 @@ use super::desk::{Checkup, ConfigListing, PluginSummary};
 use super::terminal::Look;
 use super::terminal::tests::captured;
 use super::*;
-use crate::plugins::contract::{Passage, Preparation, Scope};
+use crate::plugins::contract::{Passage, Preparation, Question, Scope};
 use crate::report::tests as outcomes;
-use crate::tasks::{Event, Outcome, TaskRequest, TaskStatus, TaskSummary};
+use crate::tasks::{Event, Outcome, Subject, TaskRequest, TaskStatus, TaskSummary};
 
 /// Answers with what a test gives it, and remembers what it was asked.
 struct Fake {
@@ -33,6 +33,13 @@ fn unavailable() -> ErrorReport {
         code: "NOT_FOUND".to_owned(),
         message: "no task has an id that begins with 0199".to_owned(),
         hint: Some("`bathysphere history` lists them".to_owned()),
+    }
+}
+
+fn question_of(request: &TaskRequest) -> &Question {
+    match &request.subject {
+        Subject::Question(question) => question,
+        Subject::Task { id, .. } => panic!("asked to go on with {id}"),
     }
 }
 
@@ -135,17 +142,18 @@ async fn research_prints_the_report_and_tells_how_it_went() {
     let asked = desk.asked.lock().unwrap();
     let [request] = asked.as_slice() else { panic!("asked once") };
     assert_eq!(request.tool, "research");
-    assert_eq!(request.question.text, "why?");
-    assert_eq!(request.question.scope, Some(Scope::Large));
-    assert_eq!(request.question.max_rounds, Some(2));
-    assert_eq!(request.question.context.as_deref(), Some("sailing"));
+    let question = question_of(request);
+    assert_eq!(question.text, "why?");
+    assert_eq!(question.scope, Some(Scope::Large));
+    assert_eq!(question.max_rounds, Some(2));
+    assert_eq!(question.context.as_deref(), Some("sailing"));
 }
 
 #[tokio::test]
 async fn a_question_may_come_from_stdin() {
     let desk = Fake::new(Ok(outcomes::found()));
     assert_eq!(ran(&desk, &["research", "-q", "-"], "from stdin\n").await.said, "");
-    assert_eq!(desk.asked.lock().unwrap()[0].question.text, "from stdin");
+    assert_eq!(question_of(&desk.asked.lock().unwrap()[0]).text, "from stdin");
 }
 
 #[tokio::test]

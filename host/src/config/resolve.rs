@@ -46,7 +46,14 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
             Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
         })
         .collect();
-    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, plugins })
+    Some(Config {
+        strategy: strategy?,
+        extractor: extractor?,
+        estimator,
+        tools,
+        plugins,
+        research: super::resolved::ResearchConfig { max_iterations: 5, max_wait: None, cycles: 3 },
+    })
 }
 
 struct Names<'a> {

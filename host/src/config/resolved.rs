@@ -16,6 +16,15 @@ pub struct Config {
     pub tools: BTreeMap<String, ToolBackends>,
     /// By name.
     pub plugins: BTreeMap<String, PluginConfig>,
+    pub research: ResearchConfig,
+}
+
+/// How far research goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResearchConfig {
+    pub max_iterations: u32,
+    pub max_wait: Option<Duration>,
+    pub cycles: u32,
 }
 
 /// The backends that serve one tool, by plugin name.

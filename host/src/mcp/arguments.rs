@@ -42,7 +42,7 @@ impl Search {
         if let Some(results) = self.max_results {
             question.extra.push((RESULTS.to_owned(), results.to_string()));
         }
-        Ok(TaskRequest { tool: "search".to_owned(), question })
+        Ok(TaskRequest::new("search", question))
     }
 }
 
@@ -56,7 +56,7 @@ impl DeepSearch {
             max_rounds: self.max_iterations,
             ..Question::default()
         };
-        Ok(TaskRequest { tool: "deep_search".to_owned(), question })
+        Ok(TaskRequest::new("deep_search", question))
     }
 }
 

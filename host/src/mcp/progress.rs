@@ -46,6 +46,7 @@ fn describe(event: &Event) -> String {
         Event::RoundStarted { number, of, reason, .. } => {
             format!("round {number} of {of}: {reason}")
         }
+        Event::Completed { rounds, .. } => format!("done after {rounds} rounds"),
         Event::RoundEnded { round, of } => format!(
             "round {} of {of} ended: {} sources, {} findings",
             round.number,

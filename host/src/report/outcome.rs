@@ -79,7 +79,28 @@ pub struct ErrorReport {
 impl ErrorReport {
     /// The code of a plugin that is sound, but was given nothing to reach.
     pub const NOT_GRANTED: &str = "NOT_GRANTED";
+
+    #[must_use]
+    pub fn with_hint(mut self, hint: &str) -> Self {
+        self.hint = Some(hint.to_owned());
+        self
+    }
 }
+
+/// The names of errors that have a code of their own; every other that a plugin
+/// makes up is an `EXECUTION_ERROR`.
+const NAMED: &[(&str, &str)] = &[
+    ("cli-not-found", "CLI_NOT_FOUND"),
+    ("model-not-found", "MODEL_NOT_FOUND"),
+    ("quota-exhausted", "QUOTA_EXHAUSTED"),
+    ("safety-blocked", "SAFETY_BLOCKED"),
+    ("context-overflow", "CONTEXT_OVERFLOW"),
+    ("timeout", "TIMEOUT"),
+    ("empty-answer", "EMPTY_ANSWER"),
+    ("turn-limit", "TURN_LIMIT"),
+    ("too-large", "TOO_LARGE"),
+    ("store-error", "STORE_ERROR"),
+];
 
 impl From<&CallError> for ErrorReport {
     fn from(error: &CallError) -> Self {
@@ -91,7 +112,10 @@ impl From<&CallError> for ErrorReport {
                 ErrorKind::Unavailable => "UNAVAILABLE",
                 ErrorKind::InvalidInput => "INVALID_INPUT",
                 ErrorKind::Refused => "REFUSED",
-                ErrorKind::Other(_) => "EXECUTION_ERROR",
+                ErrorKind::Other(name) => NAMED
+                    .iter()
+                    .find(|(known, _)| known == name)
+                    .map_or("EXECUTION_ERROR", |(_, code)| *code),
             },
             CallError::Limit { .. } => "PLUGIN_LIMIT",
             CallError::Crashed { .. } => "PLUGIN_CRASHED",

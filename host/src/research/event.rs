@@ -33,6 +33,40 @@ pub enum Event {
         round: Box<Round>,
         of: u32,
     },
+    /// The run came to its end by itself.
+    Completed {
+        rounds: u32,
+        verified: bool,
+    },
+}
+
+impl Event {
+    /// The line that `deep_search` says of it, on standard error and as progress:
+    /// people and scripts look for these very words.
+    pub fn deep_search_line(&self) -> Option<String> {
+        match self {
+            Self::RoundStarted { number, of, .. } => {
+                Some(format!("Deep search round {number}/{of}..."))
+            }
+            Self::RoundEnded { round, .. } => Some(match &round.error {
+                Some(error) => format!("Round {} failed: {}", round.number, error.message),
+                None => format!(
+                    "Round {} completed, verified: {}",
+                    round.number,
+                    round.verified.unwrap_or(false)
+                ),
+            }),
+            Self::Completed { rounds, verified } => {
+                Some(format!("Deep search completed: {rounds} rounds, verified: {verified}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it tells of something that went wrong.
+    pub fn is_trouble(&self) -> bool {
+        matches!(self, Self::RoundEnded { round, .. } if round.error.is_some())
+    }
 }
 
 /// Where a run's events go.

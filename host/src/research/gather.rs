@@ -5,18 +5,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::event::progress_of;
 use super::passages::Passages;
-use super::recorder::to_json;
-use super::{Event, Progress, Run, quality};
+use super::recorder::{Call, to_json};
+use super::{Event, Progress, Run, named, quality};
+use crate::plugins::CallError;
 use crate::plugins::contract::{
     Agent, AgentRequest, Finding, Hit, PageRequest, Pages, Passage, Purpose, Question, Round,
-    Search, SearchDepth, SearchQuery, Usage,
+    Search, SearchDepth, SearchQuery, SearchResults,
 };
-use crate::plugins::{CallError, LoadError};
-use crate::store::StoreError;
 
 /// Passages handed to the agent at the most.
 const MOST_PASSAGES: usize = 48;
@@ -28,6 +25,8 @@ pub struct Gatherer<'a> {
     question: &'a Question,
     backends: Option<Backends>,
     passages: Passages,
+    /// Rounds up to this number were made before the run was taken up again.
+    missing: u32,
 }
 
 struct Backends {
@@ -37,12 +36,9 @@ struct Backends {
 }
 
 impl<'a> Gatherer<'a> {
-    pub fn new(run: &'a Run<'a>, question: &'a Question) -> Self {
-        Self { run, question, backends: None, passages: Passages::default() }
-    }
-
-    pub fn strategy_name(&self) -> &str {
-        &self.run.plugins.config().strategy
+    pub fn new(run: &'a Run<'a>, question: &'a Question, earlier_rounds: u32) -> Self {
+        let passages = Passages::default();
+        Self { run, question, backends: None, passages, missing: earlier_rounds }
     }
 
     pub async fn gather(
@@ -54,9 +50,12 @@ impl<'a> Gatherer<'a> {
         depth: SearchDepth,
     ) -> Result<(), CallError> {
         self.prepare().await?;
+        self.refill(progress, results, depth).await?;
         let mut hits = Vec::new();
         for query in round.queries.clone() {
-            hits.push(self.search(round, query, results, depth).await?);
+            let found = self.search(round.number, query, results, depth).await?;
+            round.usage.add(&found.usage);
+            hits.push(found.hits);
         }
         self.collect(round, hits, pages).await?;
         self.write(round, progress).await
@@ -68,15 +67,9 @@ impl<'a> Gatherer<'a> {
             return Ok(());
         }
         let backends = self.run.backends;
-        let name = |kind: &str, name: &Option<String>| {
-            name.clone().ok_or_else(|| {
-                LoadError::new(kind, "no backend of this kind serves the tool")
-                    .with_hint(format!("name one as `{kind}` in [tools] of plugins.toml"))
-            })
-        };
-        let search_name = name("search", &backends.search)?;
+        let search_name = named("search", backends.search.as_ref())?.to_owned();
         let search = self.run.plugins.search(&search_name).await?;
-        let agent = self.run.plugins.agent(&name("agent", &backends.agent)?).await?;
+        let agent = self.run.plugins.agent(named("agent", backends.agent.as_ref())?).await?;
         let pages = match &backends.pages {
             Some(name) => Some(self.run.plugins.pages(name).await?),
             None => None,
@@ -90,17 +83,37 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
+    /// Finds again what the rounds before an interruption had found: the passages
+    /// are not kept, and the findings are written from all of them. Searches that
+    /// cost something come from the record.
+    async fn refill(
+        &mut self,
+        progress: &Progress,
+        results: u32,
+        depth: SearchDepth,
+    ) -> Result<(), CallError> {
+        let earlier = progress.rounds.iter().filter(|round| round.number <= self.missing);
+        for round in earlier.filter(|round| round.error.is_none()) {
+            for query in &round.queries {
+                let found = self.search(round.number, query.clone(), results, depth).await?;
+                self.passages.merge(found.hits.into_iter().map(|hit| hit.passage));
+            }
+        }
+        self.missing = 0;
+        Ok(())
+    }
+
     fn backends(&self) -> &Backends {
         self.backends.as_ref().expect("gather prepares first")
     }
 
     async fn search(
         &self,
-        round: &mut Round,
+        number: u32,
         text: String,
         results: u32,
         depth: SearchDepth,
-    ) -> Result<Vec<Hit>, CallError> {
+    ) -> Result<SearchResults, CallError> {
         let query = SearchQuery {
             text,
             results,
@@ -111,14 +124,13 @@ impl<'a> Gatherer<'a> {
             extra: Vec::new(),
         };
         let name = self.run.backends.search.as_deref().unwrap_or_default();
-        let call = self.begin(round.number, name, "search", &query).await?;
-        let answer = self.backends().search.search(&query, progress_of(self.run.events)).await;
-        self.end(call, &answer, |results| &results.usage).await;
-        let mut answer = answer?;
+        let request = to_json(&query);
+        let call = self.call(number, name, "search", &request);
+        let search = self.backends().search.search(&query, progress_of(self.run.events));
+        let mut answer = self.run.recorder.call(call, search, |results| &results.usage).await?;
         // A search is a search, whether or not the backend counts it.
         answer.usage.searches = answer.usage.searches.max(1);
-        round.usage.add(&answer.usage);
-        Ok(answer.hits)
+        Ok(answer)
     }
 
     /// Merges the lists, and reads the pages of what is only a snippet.
@@ -160,10 +172,10 @@ impl<'a> Gatherer<'a> {
         let Some(pages) = &self.backends().pages else { return Ok(String::new()) };
         let name = self.run.backends.pages.as_deref().unwrap_or_default();
         let request = PageRequest { url: url.to_owned(), max_bytes: PAGE_BYTES, extra: Vec::new() };
-        let call = self.begin(round.number, name, "fetch", &request).await?;
-        let page = pages.fetch(&request, progress_of(self.run.events)).await;
-        self.end(call, &page, |page| &page.usage).await;
-        let mut page = page?;
+        let json = to_json(&request);
+        let call = self.call(round.number, name, "fetch", &json);
+        let fetch = pages.fetch(&request, progress_of(self.run.events));
+        let mut page = self.run.recorder.call(call, fetch, |page| &page.usage).await?;
         page.usage.pages = page.usage.pages.max(1);
         round.usage.add(&page.usage);
         Ok(page.text)
@@ -182,10 +194,10 @@ impl<'a> Gatherer<'a> {
             extra: Vec::new(),
         };
         let name = self.run.backends.agent.as_deref().unwrap_or_default();
-        let call = self.begin(round.number, name, "answer", &request).await?;
-        let reply = self.backends().agent.answer(&request, progress_of(self.run.events)).await;
-        self.end(call, &reply, |reply| &reply.usage).await;
-        let reply = reply?;
+        let json = to_json(&request);
+        let call = self.call(round.number, name, "answer", &json);
+        let answer = self.backends().agent.answer(&request, progress_of(self.run.events));
+        let reply = self.run.recorder.call(call, answer, |reply| &reply.usage).await?;
 
         let known: HashSet<Finding> =
             progress.rounds.iter().flat_map(|round| round.findings.iter().cloned()).collect();
@@ -208,51 +220,14 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// Writes a call down before it is made, if it may cost something: whoever
-    /// reaches neither a host nor a command costs nothing.
-    async fn begin(
+    /// How a call of a backend is written down.
+    fn call<'call>(
         &self,
         round: u32,
-        plugin: &str,
-        function: &str,
-        request: &impl Serialize,
-    ) -> Result<Option<u32>, CallError> {
-        let reaches_out = self.run.plugins.config().plugins.get(plugin).is_some_and(|config| {
-            !config.grants.hosts.is_empty() || !config.grants.commands.is_empty()
-        });
-        if !reaches_out {
-            return Ok(None);
-        }
-        match self.run.recorder.begin_call(round, plugin, function, &to_json(request)).await {
-            Ok(number) => Ok(Some(number)),
-            Err(error) => Err(unrecorded(plugin, &error)),
-        }
-    }
-
-    async fn end<T: Serialize>(
-        &self,
-        call: Option<u32>,
-        answer: &Result<T, CallError>,
-        usage: impl Fn(&T) -> &Usage,
-    ) {
-        let Some(number) = call else { return };
-        let (outcome, usage) = match answer {
-            Ok(answer) => (Ok(to_json(answer)), Some(usage(answer))),
-            Err(error) => (Err(to_json(&error.to_string())), None),
-        };
-        self.run.recorder.finish_call(number, outcome, usage).await;
-    }
-}
-
-/// A call that may cost money and could not be written down is not made.
-fn unrecorded(plugin: &str, error: &StoreError) -> CallError {
-    use crate::plugins::contract::{ErrorKind, PluginError};
-    CallError::Failed {
-        plugin: plugin.to_owned(),
-        error: PluginError {
-            kind: ErrorKind::Unavailable,
-            message: format!("not asked, because the call cannot be written down first: {error}"),
-            hint: error.hint(),
-        },
+        plugin: &'call str,
+        function: &'call str,
+        request: &'call str,
+    ) -> Call<'call> {
+        Call { round, plugin, function, request, may_cost: self.run.may_cost(plugin) }
     }
 }

@@ -1,18 +1,38 @@
 //! Writes a run down as it happens. When the database fails the run goes on in
 //! memory and the user is told once; but nothing that may cost money is sent
-//! unless it was written down first.
+//! unless it was written down first, and what was answered before a run was
+//! interrupted is read from the record instead of being paid for again.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::digest;
-use crate::plugins::contract::{Plan, Round, Usage};
-use crate::store::{CallEnd, Claim, NewCall, NewRound, Store, StoreError};
+use crate::plugins::CallError;
+use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
+use crate::store::{CallEnd, CallRecord, CallState, Claim, NewCall, NewRound, Store, StoreError};
 
 pub struct Recorder {
     store: Store,
     /// None when the task could not be written at all.
     claim: Option<Claim>,
     trouble: Mutex<Option<StoreError>>,
+    /// What earlier attempts at this task have had answered, oldest first.
+    answered: Mutex<Vec<CallRecord>>,
+}
+
+/// A call as it is written down.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    pub round: u32,
+    pub plugin: &'a str,
+    pub function: &'a str,
+    /// What is asked, so that the same request can be told from another.
+    pub request: &'a str,
+    /// Whether it may cost something: whoever reaches neither a host nor a
+    /// command costs nothing, and is not written down.
+    pub may_cost: bool,
 }
 
 impl Recorder {
@@ -21,12 +41,18 @@ impl Recorder {
             Ok(claim) => (Some(claim), None),
             Err(error) => (None, Some(error)),
         };
-        Self { store, claim, trouble: Mutex::new(trouble) }
+        Self { store, claim, trouble: Mutex::new(trouble), answered: Mutex::default() }
+    }
+
+    /// For a task that is taken up again, with the calls it has made.
+    pub fn resumed(store: Store, claim: Claim, mut calls: Vec<CallRecord>) -> Self {
+        calls.retain(|call| call.state == CallState::Answered);
+        Self { answered: Mutex::new(calls), ..Self::new(store, Ok(claim)) }
     }
 
     /// What kept the run from being saved, if anything did.
     pub fn trouble(&self) -> Option<StoreError> {
-        self.trouble.lock().expect("no holder panics").clone()
+        guard(&self.trouble).clone()
     }
 
     pub async fn save_plan(&self, plan: &Plan) {
@@ -41,33 +67,63 @@ impl Recorder {
         self.note(self.store.save_round(claim, new).await);
     }
 
-    /// Writes down a request that may cost something, before it is sent.
-    pub async fn begin_call(
+    /// Makes a call: from the record, if this very request was answered before;
+    /// otherwise written down, sent, and written down again.
+    pub async fn call<T: Serialize + DeserializeOwned>(
         &self,
-        round: u32,
-        plugin: &str,
-        function: &str,
-        request: &str,
-    ) -> Result<u32, StoreError> {
+        call: Call<'_>,
+        send: impl Future<Output = Result<T, CallError>>,
+        usage: impl Fn(&T) -> &Usage,
+    ) -> Result<T, CallError> {
+        if !call.may_cost {
+            return send.await;
+        }
+        let request_hash = digest::hexadecimal(call.request.as_bytes());
+        if let Some(answer) = self.recall(&call, &request_hash) {
+            return Ok(answer);
+        }
+        let number = self
+            .begin(&call, request_hash)
+            .await
+            .map_err(|error| unrecorded(call.plugin, &error))?;
+        let answer = send.await;
+        let (outcome, usage) = match &answer {
+            Ok(answer) => (Ok(to_json(answer)), Some(usage(answer))),
+            Err(error) => (Err(to_json(&error.to_string())), None),
+        };
+        self.end(number, outcome, usage).await;
+        answer
+    }
+
+    /// An answer counts once: a request that was made twice had two answers.
+    fn recall<T: DeserializeOwned>(&self, call: &Call<'_>, request_hash: &str) -> Option<T> {
+        let mut answered = guard(&self.answered);
+        let position = answered.iter().position(|earlier| {
+            earlier.round == call.round
+                && earlier.plugin == call.plugin
+                && earlier.function == call.function
+                && earlier.request_hash == request_hash
+        })?;
+        let earlier = answered.remove(position);
+        let answer = serde_json::from_str(earlier.outcome.as_deref()?).ok()?;
+        tracing::debug!("call {} was answered before, and is not made again", earlier.number);
+        Some(answer)
+    }
+
+    async fn begin(&self, call: &Call<'_>, request_hash: String) -> Result<u32, StoreError> {
         let Some(claim) = &self.claim else {
             return Err(self.trouble().unwrap_or(StoreError::Closed));
         };
-        let request_hash = digest::hexadecimal(request.as_bytes());
         let call = NewCall {
-            round,
-            plugin: plugin.to_owned(),
-            function: function.to_owned(),
+            round: call.round,
+            plugin: call.plugin.to_owned(),
+            function: call.function.to_owned(),
             request_hash,
         };
         self.store.begin_call(claim, call).await
     }
 
-    pub async fn finish_call(
-        &self,
-        number: u32,
-        outcome: Result<String, String>,
-        usage: Option<&Usage>,
-    ) {
+    async fn end(&self, number: u32, outcome: Result<String, String>, usage: Option<&Usage>) {
         let Some(claim) = &self.claim else { return };
         let end = CallEnd {
             outcome,
@@ -79,7 +135,7 @@ impl Recorder {
 
     fn note(&self, result: Result<(), StoreError>) {
         let Err(error) = result else { return };
-        let mut trouble = self.trouble.lock().expect("no holder panics");
+        let mut trouble = guard(&self.trouble);
         if trouble.is_none() {
             tracing::error!("the run goes on, but is not saved: {error}");
             *trouble = Some(error);
@@ -87,6 +143,22 @@ impl Recorder {
     }
 }
 
-pub fn to_json<T: serde::Serialize>(value: &T) -> String {
+/// A call that may cost money and could not be written down is not made.
+fn unrecorded(plugin: &str, error: &StoreError) -> CallError {
+    CallError::Failed {
+        plugin: plugin.to_owned(),
+        error: PluginError {
+            kind: ErrorKind::Other("store-error".to_owned()),
+            message: format!("not asked, because the call cannot be written down first: {error}"),
+            hint: error.hint(),
+        },
+    }
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn to_json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data is JSON")
 }

@@ -36,6 +36,11 @@ pub(super) fn insert(
     Ok(())
 }
 
+pub(super) fn remove(transaction: &Transaction<'_>, task: &str) -> Result<()> {
+    transaction.prepare_cached("DELETE FROM results WHERE task_id = ?1")?.execute([task])?;
+    Ok(())
+}
+
 impl Store {
     /// None while the task runs, and where it ended without one.
     pub async fn result(&self, task: &str) -> Result<Option<ResultRecord>> {

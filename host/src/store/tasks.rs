@@ -141,8 +141,10 @@ impl Store {
         .await
     }
 
-    /// Takes over a task whose process is gone. Whatever the former owner may
-    /// still try to write is refused from now on.
+    /// Takes up a task that did not come to its end: whose process is gone, or
+    /// that failed or was cancelled. Whatever the former owner may still try to
+    /// write is refused from now on. Its rounds and calls stay; the result of the
+    /// earlier attempt goes, because it says nothing that they do not say.
     pub async fn claim_task(&self, id: &str) -> Result<Claim> {
         let id = id.to_owned();
         let owners = self.shared.owners.clone();
@@ -157,15 +159,17 @@ impl Store {
             let Some((status, former, epoch)) = task else {
                 return Err(StoreError::NoSuchTask { given: id, empty: false });
             };
-            if status != Status::Running {
+            if status == Status::Completed {
                 return Err(StoreError::Finished { task: id, status });
             }
-            if owner::is_alive(&owners, &former) {
+            if status == Status::Running && owner::is_alive(&owners, &former) {
                 return Err(StoreError::Owned { task: id });
             }
+            results::remove(transaction, &id)?;
             transaction
                 .prepare_cached(
-                    "UPDATE tasks SET owner = ?2, epoch = ?3 + 1, updated_at = ?4
+                    "UPDATE tasks SET owner = ?2, epoch = ?3 + 1, updated_at = ?4, status = 'running',
+                            stop_reason = NULL, note = NULL, error = NULL, finished_at = NULL
                      WHERE id = ?1 AND epoch = ?3",
                 )?
                 .execute(params![id, owner.id(), epoch, now()])?;

@@ -1,18 +1,42 @@
 //! What goes into a task, and the line it becomes in the history.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::plugins::contract::Question;
 use crate::report::{TaskStatus, timestamp};
 use crate::store::TaskRecord;
 
-/// A question and the tool that was asked it.
+/// What a tool was asked, and how long the asker waits.
 #[derive(Debug, Clone)]
 pub struct TaskRequest {
-    /// `search`, `deep_search` or `research`: which backends serve it is
-    /// configured by this name.
+    /// `search`, `deep_search`, `deep_research` or `research`: which backends
+    /// serve it is configured by this name.
     pub tool: String,
-    pub question: Question,
+    pub subject: Subject,
+    /// After this the asker gets a handle, and the task goes on as long as this
+    /// process does.
+    pub max_wait: Option<Duration>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A new question.
+    Question(Question),
+    /// An earlier task that did not come to its end.
+    Task {
+        /// May be cut short.
+        id: String,
+        /// In place of the limit it was started with.
+        max_rounds: Option<u32>,
+    },
+}
+
+impl TaskRequest {
+    pub fn new(tool: &str, question: Question) -> Self {
+        Self { tool: tool.to_owned(), subject: Subject::Question(question), max_wait: None }
+    }
 }
 
 /// A line of the history.

@@ -312,7 +312,7 @@ pub struct AgentRequest {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentReply {
     pub text: String,
     pub findings: Vec<Finding>,
@@ -336,14 +336,14 @@ pub struct SearchQuery {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     pub passage: Passage,
     /// The passage is what there is to read; no page need be fetched.
     pub complete: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResults {
     pub hits: Vec<Hit>,
     pub usage: Usage,
@@ -365,7 +365,7 @@ pub struct PageRequest {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     pub source: Source,
     pub text: String,

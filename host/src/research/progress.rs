@@ -1,0 +1,94 @@
+//! What a run has come to so far. The caller holds it, so that what was done is
+//! never lost when the run is cut short.
+
+use super::ask::MODEL;
+use crate::plugins::CallError;
+use crate::plugins::contract::{Finding, Plan, Quality, Round, Source, StopReason, Usage};
+
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    pub plan: Option<Plan>,
+    pub rounds: Vec<Round>,
+    /// What the strategy wants to be handed back.
+    pub memo: String,
+    pub stop_reason: Option<StopReason>,
+    pub note: Option<String>,
+    pub model: Option<String>,
+    /// Why the last failed round failed.
+    pub(super) failure: Option<CallError>,
+    /// Rounds up to this number were made before the run was taken up again.
+    resumed_after: u32,
+}
+
+impl Progress {
+    /// What is known of a run from its saved rounds.
+    pub fn of_rounds(rounds: Vec<Round>) -> Self {
+        let model = rounds.iter().rev().flat_map(|round| &round.extra);
+        let model = model.filter(|(name, _)| name == MODEL).map(|(_, model)| model.clone()).next();
+        Self { rounds, model, ..Self::default() }
+    }
+
+    /// A run that goes on where an earlier one was cut short.
+    pub fn resumed(plan: Option<Plan>, rounds: Vec<Round>, memo: String) -> Self {
+        let resumed_after = rounds.len() as u32;
+        Self { plan, memo, resumed_after, ..Self::of_rounds(rounds) }
+    }
+
+    /// The rounds that count against the plan: all but those that had failed when
+    /// the run was taken up again, because taking it up means to try again.
+    pub(super) fn counted(&self) -> Vec<Round> {
+        let counts = |round: &&Round| round.error.is_none() || round.number > self.resumed_after;
+        self.rounds.iter().filter(counts).cloned().collect()
+    }
+
+    /// The round whose answer stands: the best, and of equals the latest.
+    fn best(&self) -> Option<&Round> {
+        self.rounds
+            .iter()
+            .filter(|round| round.error.is_none())
+            .max_by(|one, other| score(&one.quality).total_cmp(&score(&other.quality)))
+    }
+
+    pub(super) fn quality(&self) -> Quality {
+        self.best().map(|round| round.quality).unwrap_or_default()
+    }
+
+    pub fn answer(&self) -> String {
+        self.best().and_then(|round| round.answer.clone()).unwrap_or_default()
+    }
+
+    pub fn findings(&self) -> Vec<Finding> {
+        self.best().map(|round| round.findings.clone()).unwrap_or_default()
+    }
+
+    /// Whether the answer that stands was checked and found right.
+    pub fn verified(&self) -> bool {
+        self.best().is_some_and(|round| round.verified == Some(true))
+    }
+
+    /// What the findings cite, in their order, then what else was looked at.
+    pub fn sources(&self) -> Vec<Source> {
+        let cited = self.findings().into_iter().map(|finding| finding.source);
+        let seen = self.rounds.iter().flat_map(|round| round.sources.iter().cloned());
+        let mut known = std::collections::HashSet::new();
+        cited.chain(seen).filter(|source| known.insert(source.reference())).collect()
+    }
+
+    pub fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for round in &self.rounds {
+            usage.add(&round.usage);
+        }
+        usage
+    }
+
+    /// Why there is nothing to show: every round failed, and the last like this.
+    pub(super) fn outright_failure(&self) -> Option<CallError> {
+        let all_failed = self.rounds.iter().all(|round| round.error.is_some());
+        self.failure.clone().filter(|_| all_failed)
+    }
+}
+
+fn score(quality: &Quality) -> f64 {
+    quality.relevance + quality.coverage + quality.confidence
+}

@@ -1,0 +1,213 @@
+//! The tasks that this process works on: each runs by itself, so that whoever
+//! asked can stop waiting without ending it, and whoever asks again can listen
+//! to the one that runs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::report::Outcome;
+use crate::research::{Event, EventSink};
+
+/// A task under way.
+pub struct Running {
+    pub id: String,
+    /// Ends it, with all that was done.
+    pub cancel: CancellationToken,
+    listeners: Mutex<Listeners>,
+    outcome: watch::Receiver<Option<Arc<Outcome>>>,
+}
+
+/// How whoever works on it tells that it has come to its end. Dropped without a
+/// word, nobody waits any longer.
+pub struct End(watch::Sender<Option<Arc<Outcome>>>);
+
+impl End {
+    pub fn tell(self, outcome: Outcome) {
+        self.0.send_replace(Some(Arc::new(outcome)));
+    }
+}
+
+#[derive(Default)]
+struct Listeners {
+    next: u64,
+    sinks: Vec<(u64, EventSink)>,
+}
+
+/// Hears what is told until it is dropped.
+pub struct Listening {
+    running: Arc<Running>,
+    number: u64,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        guard(&self.running.listeners).sinks.retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl Running {
+    pub fn new(id: String) -> (Arc<Self>, End) {
+        let (sender, outcome) = watch::channel(None);
+        let cancel = CancellationToken::new();
+        (Arc::new(Self { id, cancel, listeners: Mutex::default(), outcome }), End(sender))
+    }
+
+    pub fn listen(self: &Arc<Self>, events: EventSink) -> Listening {
+        let mut listeners = guard(&self.listeners);
+        let number = listeners.next;
+        listeners.next += 1;
+        listeners.sinks.push((number, events));
+        Listening { running: self.clone(), number }
+    }
+
+    /// Tells everyone who listens.
+    pub fn events(self: &Arc<Self>) -> EventSink {
+        let running = self.clone();
+        Arc::new(move |event: Event| {
+            let sinks = guard(&running.listeners).sinks.clone();
+            for (_, sink) in sinks {
+                sink(event.clone());
+            }
+        })
+    }
+
+    /// Waits for the end. None when the time was over first: the task then goes
+    /// on. `cancel` ends the task, and so does dropping this: whoever gives up
+    /// should not go on paying.
+    pub async fn wait(
+        &self,
+        cancel: CancellationToken,
+        most: Option<Duration>,
+    ) -> Option<Arc<Outcome>> {
+        let given_up = self.cancel.clone().drop_guard();
+        let mut outcome = self.outcome.clone();
+        let ended = async {
+            let ended = outcome.wait_for(Option::is_some).await;
+            ended.ok().and_then(|outcome| outcome.clone())
+        };
+        tokio::pin!(ended);
+        let time_is_over = async {
+            match most {
+                Some(most) => tokio::time::sleep(most).await,
+                None => std::future::pending().await,
+            }
+        };
+        let waited = tokio::select! {
+            biased;
+            outcome = &mut ended => outcome,
+            () = cancel.cancelled() => {
+                self.cancel.cancel();
+                ended.await
+            }
+            () = time_is_over => None,
+        };
+        given_up.disarm();
+        waited
+    }
+}
+
+/// All of them, by id.
+#[derive(Default)]
+pub struct AllRunning {
+    tasks: Mutex<HashMap<String, Arc<Running>>>,
+}
+
+/// A task's place among them, until it is dropped.
+pub struct Listed {
+    all: Arc<AllRunning>,
+    id: String,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        guard(&self.all.tasks).remove(&self.id);
+    }
+}
+
+impl AllRunning {
+    pub fn list(self: &Arc<Self>, running: &Arc<Running>) -> Listed {
+        guard(&self.tasks).insert(running.id.clone(), running.clone());
+        Listed { all: self.clone(), id: running.id.clone() }
+    }
+
+    pub fn get(&self, id: &str) -> Option<Arc<Running>> {
+        guard(&self.tasks).get(id).cloned()
+    }
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests as outcomes;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_runs_out_of_time_leaves_the_task_running() {
+        let (running, _end) = Running::new("one".to_owned());
+        let waited = running.wait(CancellationToken::new(), Some(Duration::from_secs(5))).await;
+        assert!(waited.is_none());
+        assert!(!running.cancel.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn whoever_cancels_or_goes_away_ends_it() {
+        let (running, _end) = Running::new("one".to_owned());
+        let waiting =
+            tokio::time::timeout(Duration::ZERO, running.wait(CancellationToken::new(), None));
+        assert!(waiting.await.is_err());
+        assert!(running.cancel.is_cancelled());
+
+        let (running, end) = Running::new("two".to_owned());
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let ending = async {
+            running.cancel.cancelled().await;
+            end.tell(outcomes::found());
+        };
+        let (waited, ()) = tokio::join!(running.wait(cancel, None), ending);
+        assert!(waited.is_some());
+    }
+
+    #[tokio::test]
+    async fn everyone_who_listens_hears_it_and_nobody_else() {
+        let (running, _end) = Running::new("one".to_owned());
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let listener = |name: &'static str| {
+            let heard = heard.clone();
+            running.listen(Arc::new(move |_| guard(&heard).push(name)))
+        };
+        let first = listener("first");
+        let second = listener("second");
+        let events = running.events();
+        events(Event::Started { id: "one".to_owned() });
+        drop(first);
+        events(Event::Started { id: "one".to_owned() });
+        drop(second);
+        events(Event::Started { id: "one".to_owned() });
+        assert_eq!(*guard(&heard), ["first", "second", "second"]);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_worker_that_is_gone() {
+        let (running, end) = Running::new("one".to_owned());
+        drop(end);
+        assert!(running.wait(CancellationToken::new(), None).await.is_none());
+    }
+
+    #[test]
+    fn a_task_is_found_as_long_as_it_runs() {
+        let all = Arc::new(AllRunning::default());
+        let (running, _end) = Running::new("one".to_owned());
+        let listed = all.list(&running);
+        assert!(all.get("one").is_some_and(|found| Arc::ptr_eq(&found, &running)));
+        drop(listed);
+        assert!(all.get("one").is_none());
+    }
+}
