@@ -4,12 +4,27 @@
 
 use bathysphere_sdk::types::{Level, Plan, Question, Scope, SearchDepth, TaskType};
 
-use crate::settings::Settings;
+use crate::settings::{Mode, Settings};
 use crate::words::{asks_nothing, key_words, parts};
 
 /// The tool that was called, where the host tells it.
 pub fn tool(question: &Question) -> Option<&str> {
-    question.extra.iter().find(|(name, _)| name == "tool").map(|(_, value)| value.as_str())
+    extra(question, "tool")
+}
+
+fn extra<'a>(question: &'a Question, wanted: &str) -> Option<&'a str> {
+    question.extra.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+}
+
+/// What a round of this question is: never `Auto`.
+pub fn mode(settings: &Settings, question: &Question) -> Mode {
+    match settings.mode {
+        Mode::Auto => match extra(question, "steps") {
+            Some(steps) if !steps.split(',').any(|step| step == "gather") => Mode::Ask,
+            _ => Mode::Gather,
+        },
+        said => said,
+    }
 }
 
 /// Context of more bytes than this says that the work is larger than one fact.
@@ -29,6 +44,9 @@ pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
             reason: "the question names nothing to look for".to_owned(),
             extra: Vec::new(),
         };
+    }
+    if mode(settings, question) == Mode::Ask {
+        return plan_to_ask(settings, question);
     }
     let (score, mut reasons) = points(settings, question);
     let mut level = if score >= i64::from(settings.deep_score) {
@@ -76,6 +94,36 @@ pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
         pages: amount.pages,
         depth: if level == Level::Deep { SearchDepth::Advanced } else { SearchDepth::Basic },
         reason: reasons.join("; "),
+        extra: Vec::new(),
+    }
+}
+
+/// An agent that searches by itself decides how much; what is planned is how
+/// often its answer is looked at.
+fn plan_to_ask(settings: &Settings, question: &Question) -> Plan {
+    let (level, rounds, reason) = match tool(question) {
+        Some("search") => (Level::Shallow, 1, "a quick search was asked for".to_owned()),
+        Some("deep_research") => {
+            (Level::Deep, 1, "one prompt, the rounds being the agent's own affair".to_owned())
+        }
+        _ => {
+            let rounds = question.max_rounds.unwrap_or(settings.verify_rounds);
+            let rounds = rounds.clamp(1, settings.max_rounds.max(1));
+            let reason = match rounds {
+                1 => "a first answer, not checked: one round was asked for".to_owned(),
+                _ => "a first answer, then rounds that check it".to_owned(),
+            };
+            (Level::Deep, rounds, reason)
+        }
+    };
+    let amount = settings.deep();
+    Plan {
+        level,
+        rounds,
+        results: amount.results.max(1),
+        pages: amount.pages,
+        depth: SearchDepth::Advanced,
+        reason,
         extra: Vec::new(),
     }
 }
@@ -209,6 +257,31 @@ mod tests {
         assert!(deep.rounds >= 2 && deep.level == Level::Medium);
         asked.max_rounds = Some(1);
         assert_eq!(plan(&asked).rounds, 1, "the asker's own limit holds");
+    }
+
+    #[test]
+    fn an_agent_that_searches_by_itself_is_asked() {
+        let asked = |tool: &str, steps: &str, most: Option<u32>| {
+            let mut asked = question("What is a gate?");
+            asked.extra = vec![("tool".into(), tool.into()), ("steps".into(), steps.into())];
+            asked.max_rounds = most;
+            asked
+        };
+        let settings = Settings::default();
+        assert_eq!(mode(&settings, &asked("search", "ask", None)), Mode::Ask);
+        assert_eq!(mode(&settings, &asked("search", "ask,gather", None)), Mode::Gather);
+        assert_eq!(mode(&settings, &question("What is a gate?")), Mode::Gather);
+        for (tool, most, rounds) in [
+            ("search", Some(7), 1),
+            ("deep_research", None, 1),
+            ("deep_search", None, 5),
+            ("deep_search", Some(3), 3),
+            ("deep_search", Some(1000), 20),
+            ("research", None, 5),
+        ] {
+            let plan = plan(&asked(tool, "ask", most));
+            assert_eq!(plan.rounds, rounds, "{tool}: {}", plan.reason);
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
+    /// Gather where there is a backend to search with, otherwise ask.
+    Auto,
     /// Search, read, and have the agent write findings.
     Gather,
     /// Have the agent search by itself, then verify.
@@ -45,12 +47,13 @@ pub struct Settings {
     pub min_gain: f64,
     pub max_queries: u32,
     pub max_empty_rounds: u32,
+    pub verify_rounds: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            mode: Mode::Gather,
+            mode: Mode::Auto,
             shallow_rounds: 1,
             medium_rounds: 3,
             deep_rounds: 5,
@@ -70,6 +73,7 @@ impl Default for Settings {
             min_gain: 0.05,
             max_queries: 3,
             max_empty_rounds: 2,
+            verify_rounds: 5,
         }
     }
 }
@@ -82,8 +86,8 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "mode": {
-      "description": "What a round is: `gather` searches, reads and has the agent write findings; `ask` has an agent that searches by itself answer, and then verify its answer.",
-      "enum": ["gather", "ask"], "default": "gather"
+      "description": "What a round is: `gather` searches, reads and has the agent write findings; `ask` has an agent that searches by itself answer, and then verify its answer; `auto` gathers where the tool has a backend to search with, and asks otherwise.",
+      "enum": ["auto", "gather", "ask"], "default": "auto"
     },
     "shallow_rounds": {
       "description": "Rounds at the most for a simple question.",
@@ -160,6 +164,10 @@ pub const SCHEMA: &str = r#"{
     "max_empty_rounds": {
       "description": "Rounds without a single finding after which the run ends.",
       "type": "integer", "minimum": 1, "maximum": 20, "default": 2
+    },
+    "verify_rounds": {
+      "description": "Asking: rounds at the most for a deep search, the first included, where the asker does not say.",
+      "type": "integer", "minimum": 2, "maximum": 100, "default": 5
     }
   }
 }"#;

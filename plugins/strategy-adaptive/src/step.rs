@@ -6,7 +6,7 @@ use bathysphere_sdk::strategy::{
 };
 use bathysphere_sdk::types::{Error, ErrorKind, Level, Quality};
 
-use crate::plan::tool;
+use crate::plan::{mode, tool};
 use crate::settings::{Mode, Settings};
 use crate::words::{fingerprint, key_words};
 
@@ -42,9 +42,9 @@ impl Run<'_> {
         if let Some(choice) = self.fatal().or_else(|| self.budget()) {
             return choice;
         }
-        match self.settings.mode {
+        match mode(self.settings, &self.situation.question) {
             Mode::Ask => self.ask(),
-            Mode::Gather => self.gather(),
+            Mode::Auto | Mode::Gather => self.gather(),
         }
     }
 
@@ -76,11 +76,7 @@ impl Run<'_> {
     /// What cannot succeed is not tried again.
     fn fatal(&self) -> Option<Choice> {
         let error = self.last_error()?;
-        let lasting = matches!(
-            error.kind,
-            ErrorKind::Auth | ErrorKind::Refused | ErrorKind::InvalidInput | ErrorKind::NotFound
-        );
-        lasting.then(|| {
+        is_lasting(&error.kind).then(|| {
             self.give_up(&format!(
                 "the last round cannot succeed if it is tried again: {}",
                 error.message
@@ -90,8 +86,10 @@ impl Run<'_> {
 
     /// Ends with what there is.
     fn give_up(&self, why: &str) -> Choice {
-        let note =
-            self.last_error().map(|error| format!("the last round failed: {}", error.message));
+        let note = self.last_error().map(|error| {
+            let unchecked = if self.is_unchecked() { "; the answer is not verified" } else { "" };
+            format!("the last round failed: {}{unchecked}", error.message)
+        });
         let reason = if self.has_answer() { StopReason::Limit } else { StopReason::NothingFound };
         finish(reason, why.to_owned(), note)
     }
@@ -112,41 +110,47 @@ impl Run<'_> {
         self.rounds().iter().rev().take_while(|round| round.error.is_some()).count()
     }
 
+    /// There is an answer that was to be checked.
+    fn is_unchecked(&self) -> bool {
+        let last = self.carried_out().next_back().and_then(|round| round.verified);
+        last == Some(false)
+    }
+
     fn ask(&self) -> Choice {
         let rounds = self.rounds();
         let last = self.carried_out().next_back();
-        if last.and_then(|round| round.verified) == Some(true)
-            && tool(&self.situation.question) != Some("search")
-        {
-            return finish(
-                StopReason::Verified,
-                "the answer was checked and stands".to_owned(),
-                None,
-            );
+        let several = self.situation.plan.rounds > 1;
+        if several && last.and_then(|round| round.verified) == Some(true) {
+            let why = "the answer was checked and stands".to_owned();
+            return finish(StopReason::Verified, why, None);
         }
         if self.is_last() {
-            let note = (self.situation.plan.rounds > 1)
-                .then(|| "verification was not completed within the planned rounds".to_owned());
             let (step, why) = self.at_limit();
-            return match (step, note) {
-                (
-                    Step::Finish(FinishStep { reason: StopReason::Limit, note: None }),
-                    Some(note),
-                ) => finish(StopReason::Limit, why, Some(note)),
-                (step, _) => (step, why),
+            return match step {
+                Step::Finish(FinishStep { reason: StopReason::Limit, note }) if several => {
+                    let failed = note.map(|note| format!("{note}; ")).unwrap_or_default();
+                    let note = format!(
+                        "{failed}verification was not completed within {} rounds",
+                        rounds.len()
+                    );
+                    finish(StopReason::Limit, why, Some(note))
+                }
+                step => (step, why),
             };
         }
         if last.is_none() && self.failures() >= self.settings.max_empty_rounds as usize {
             return self.give_up("no round has succeeded");
         }
-        let (prompt, why) = if last.is_some() {
-            ("verify", format!("round {}: check the answer so far", rounds.len() + 1))
-        } else if tool(&self.situation.question) == Some("search")
-            || self.situation.plan.rounds == 1
-        {
-            ("search", "one search answers this".to_owned())
-        } else {
-            ("deep-search", "a first answer from several perspectives, not yet verified".to_owned())
+        let (prompt, why) = match tool(&self.situation.question) {
+            Some("search") => ("search", "one search answers this".to_owned()),
+            Some("deep_research") => ("deep-research", "the agent does it in one go".to_owned()),
+            _ if last.is_some() => {
+                ("verify", format!("round {}: check the answer so far", rounds.len() + 1))
+            }
+            _ => (
+                "deep-search",
+                "a first answer from several perspectives, not yet verified".to_owned(),
+            ),
         };
         (Step::Ask(AskStep { prompt: prompt.to_owned() }), why)
     }
@@ -327,6 +331,25 @@ impl Run<'_> {
             }
         }
         new
+    }
+}
+
+/// Whether the same call would fail again: then it is not paid for again.
+fn is_lasting(kind: &ErrorKind) -> bool {
+    match kind {
+        ErrorKind::Auth | ErrorKind::Refused | ErrorKind::InvalidInput | ErrorKind::NotFound => {
+            true
+        }
+        ErrorKind::RateLimited(_) | ErrorKind::Unavailable => false,
+        ErrorKind::Other(name) => matches!(
+            name.as_str(),
+            "cli-not-found"
+                | "context-overflow"
+                | "model-not-found"
+                | "quota-exhausted"
+                | "safety-blocked"
+                | "store-error"
+        ),
     }
 }
 

@@ -291,8 +291,8 @@ fn asking_verifies_until_verified_or_the_limit() {
     assert_eq!(asked, [["deep-search"], ["verify"]]);
     assert_eq!(reason, StopReason::Verified);
     let (asked, reason, note) = run(&ask, question("what is a gate?", "deep_search"), &[open]);
-    assert_eq!((asked.len(), reason), (3, StopReason::Limit));
-    assert!(note.unwrap().contains("not completed"));
+    assert_eq!((asked.len(), reason), (5, StopReason::Limit));
+    assert!(note.unwrap().contains("verification was not completed"));
     let (asked, reason, note) = run(&ask, question("what is a gate?", "search"), &[sure]);
     assert_eq!((asked, reason, note), (vec![vec!["search".to_owned()]], StopReason::Limit, None));
     let failed = Brings { error: Some(ErrorKind::Unavailable), ..NOTHING };
@@ -301,6 +301,48 @@ fn asking_verifies_until_verified_or_the_limit() {
         (asked, reason),
         (vec![vec!["deep-search".to_owned()]; 2], StopReason::NothingFound)
     );
+}
+
+#[test]
+fn a_round_of_verification_that_fails_is_followed_by_the_next() {
+    let ask = Settings { mode: Mode::Ask, ..Settings::default() };
+    let open = Brings { verified: Some(false), ..NOTHING };
+    let sure = Brings { verified: Some(true), ..NOTHING };
+    let failed = |kind: ErrorKind| Brings { error: Some(kind), ..NOTHING };
+    for passing in
+        [ErrorKind::Unavailable, ErrorKind::RateLimited(Some(5)), ErrorKind::Other("timeout".into())]
+    {
+        let (asked, reason, _) = run(
+            &ask,
+            question("what is a gate?", "deep_search"),
+            &[open.clone(), failed(passing.clone()), failed(passing), sure.clone()],
+        );
+        assert_eq!((asked.len(), reason), (4, StopReason::Verified));
+        assert_eq!(asked[3], ["verify"]);
+    }
+    let (asked, reason, note) = run(
+        &ask,
+        question("what is a gate?", "deep_search"),
+        &[open, failed(ErrorKind::Unavailable)],
+    );
+    assert_eq!((asked.len(), reason), (5, StopReason::Limit));
+    assert!(note.unwrap().contains("verification was not completed"));
+}
+
+#[test]
+fn what_cannot_succeed_is_not_tried_again_and_the_answer_stays() {
+    let ask = Settings { mode: Mode::Ask, ..Settings::default() };
+    let open = Brings { verified: Some(false), ..NOTHING };
+    for name in ["quota-exhausted", "model-not-found", "safety-blocked", "context-overflow"] {
+        let failed = Brings { error: Some(ErrorKind::Other(name.into())), ..NOTHING };
+        let asked = || question("what is a gate?", "deep_search");
+        let (prompts, reason, note) = run(&ask, asked(), &[open.clone(), failed.clone()]);
+        assert_eq!((prompts.len(), reason), (2, StopReason::Limit), "{name}");
+        let note = note.unwrap();
+        assert!(note.contains("it broke") && note.contains("not verified"), "{note}");
+        let (prompts, reason, _) = run(&ask, asked(), &[failed]);
+        assert_eq!((prompts.len(), reason), (1, StopReason::NothingFound), "{name}");
+    }
 }
 
 /// A small generator with a fixed seed: the same cases every time.
