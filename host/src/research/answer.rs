@@ -69,12 +69,13 @@ fn source(value: &Value) -> Option<Source> {
     let rest = &text[start..];
     let end = rest.find(|character: char| character.is_whitespace() || "<>\"`".contains(character));
     let url = &rest[..end.unwrap_or(rest.len())];
+    let url = url.trim_end_matches(['.', ',', ';']);
     // A link in brackets ends with the bracket, unless the URL opened it.
+    let brackets = |bracket: char| url.matches(bracket).count();
     let url = match url.strip_suffix(')') {
-        Some(inner) if !inner.contains('(') => inner,
+        Some(inner) if brackets(')') > brackets('(') => inner,
         _ => url,
     };
-    let url = url.trim_end_matches(['.', ',', ';']);
     let before = text[..start].trim().trim_end_matches(['(', '[', ']', '-', '–', ':', '<']).trim();
     let title = title.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(before);
     Some(Source {

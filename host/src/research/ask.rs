@@ -193,3 +193,112 @@ fn beginning(report: &str) -> String {
         None => line.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests as outcomes;
+
+    fn answer(report: &str, verified: bool) -> Answer {
+        Answer {
+            report: report.to_owned(),
+            success: true,
+            verified: Some(verified),
+            sources: Vec::new(),
+            queries: Vec::new(),
+            summary: None,
+        }
+    }
+
+    fn reply() -> AgentReply {
+        AgentReply {
+            text: String::new(),
+            findings: Vec::new(),
+            quality: None,
+            follow_ups: Vec::new(),
+            queries: Vec::new(),
+            sources: Vec::new(),
+            model: None,
+            usage: crate::plugins::contract::Usage::default(),
+            extra: Vec::new(),
+        }
+    }
+
+    fn source(url: &str, title: &str) -> Source {
+        Source { location: None, ..outcomes::source(url, (1, 1), title, "") }
+    }
+
+    /// A run that has this answer.
+    fn answered(report: &str) -> Progress {
+        let mut round = outcomes::round(1, &[], 0, 0);
+        round.answer = Some(report.to_owned());
+        round.verified = Some(false);
+        round.sources = vec![source("https://a.example", "A")];
+        Progress::of_rounds(vec![round])
+    }
+
+    #[test]
+    fn what_was_seen_goes_before_what_is_only_named_and_each_counts_once() {
+        let mut round = outcomes::round(2, &[], 0, 0);
+        let mut progress = answered("first");
+        let mut given = answer("second", true);
+        given.sources = ["https://a.example", "https://b.example", "https://c.example"]
+            .map(|url| source(url, "named"))
+            .to_vec();
+        given.queries = vec!["tides".to_owned(), "neap".to_owned()];
+        let mut reply = reply();
+        reply.sources = vec![source("https://b.example", "seen")];
+        reply.queries = vec!["neap".to_owned()];
+        accept(&mut round, &mut progress, Prompt::Verify, given, reply).unwrap();
+        let sources: Vec<_> =
+            round.sources.iter().map(|source| (&*source.url, &*source.title)).collect();
+        assert_eq!(
+            sources,
+            [
+                ("https://b.example", "seen"),
+                ("https://a.example", "named"),
+                ("https://c.example", "named")
+            ]
+        );
+        assert_eq!(round.new_sources, 2);
+        assert_eq!(round.queries, ["neap", "tides"]);
+        assert_eq!((round.answer.as_deref(), round.verified), (Some("second"), Some(true)));
+    }
+
+    #[test]
+    fn a_confirmation_does_not_take_the_place_of_the_report() {
+        let long = "All of it. ".repeat(300);
+        for (current, kept) in [(long.as_str(), true), ("a short report", false)] {
+            let mut round = outcomes::round(2, &[], 0, 0);
+            let mut progress = answered(current);
+            let confirmed = answer("Right.", true);
+            accept(&mut round, &mut progress, Prompt::Verify, confirmed, reply()).unwrap();
+            let expected = if kept { current } else { "Right." };
+            assert_eq!(round.answer.as_deref(), Some(expected));
+            assert_eq!(round.verified, Some(true));
+        }
+    }
+
+    #[test]
+    fn an_agent_that_did_not_succeed_replaces_nothing() {
+        let failed = || Answer { success: false, ..answer("I found no page that opens.", false) };
+        let mut round = outcomes::round(2, &[], 0, 0);
+        let mut progress = answered("first");
+        let error = accept(&mut round, &mut progress, Prompt::Verify, failed(), reply());
+        assert!(error.unwrap_err().message.contains("I found no page that opens."));
+        assert_eq!(round.answer, None);
+
+        let mut progress = Progress::default();
+        accept(&mut round, &mut progress, Prompt::DeepSearch, failed(), reply()).unwrap();
+        assert_eq!(round.answer.as_deref(), Some("I found no page that opens."));
+        assert!(progress.note.unwrap().contains("did not fully succeed"));
+    }
+
+    #[test]
+    fn a_report_without_a_summary_begins_with_its_first_words() {
+        assert_eq!(beginning("# Tides\n\n```sh\nx\n```\n\nThey rise.\n"), "x");
+        assert_eq!(beginning("# Tides\n\nThey rise.\nThey fall."), "They rise.");
+        assert_eq!(beginning("# Only a title"), "# Only a title");
+        assert_eq!(beginning(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
+    }
+}

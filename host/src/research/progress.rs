@@ -92,3 +92,47 @@ impl Progress {
 fn score(quality: &Quality) -> f64 {
     quality.relevance + quality.coverage + quality.confidence
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugins::contract::{ErrorKind, PluginError};
+    use crate::report::tests as outcomes;
+
+    fn round(number: u32, answer: Option<&str>) -> Round {
+        let mut round = outcomes::round(number, &[], 0, 0);
+        round.answer = answer.map(str::to_owned);
+        if answer.is_none() {
+            round.error = Some(PluginError::new(ErrorKind::Unavailable, "down"));
+        }
+        round
+    }
+
+    #[test]
+    fn a_failed_round_takes_nothing_away() {
+        let progress =
+            Progress::of_rounds(vec![round(1, Some("one")), round(2, Some("two")), round(3, None)]);
+        assert_eq!(progress.answer(), "two");
+        assert!(progress.outright_failure().is_none());
+    }
+
+    #[test]
+    fn rounds_that_failed_before_the_run_was_taken_up_do_not_count() {
+        let rounds = vec![round(1, Some("one")), round(2, None)];
+        let mut progress = Progress::resumed(None, rounds, String::new());
+        let numbers = |progress: &Progress| -> Vec<u32> {
+            progress.counted().iter().map(|round| round.number).collect()
+        };
+        assert_eq!(numbers(&progress), [1]);
+        progress.rounds.push(round(3, None));
+        assert_eq!(numbers(&progress), [1, 3]);
+    }
+
+    #[test]
+    fn the_model_is_known_from_the_rounds() {
+        let mut first = round(1, Some("one"));
+        first.extra = vec![(MODEL.to_owned(), "small".to_owned())];
+        let progress = Progress::of_rounds(vec![first, round(2, None)]);
+        assert_eq!(progress.model.as_deref(), Some("small"));
+    }
+}

@@ -141,11 +141,21 @@ impl Store {
         .await
     }
 
-    /// Takes up a task that did not come to its end: whose process is gone, or
-    /// that failed or was cancelled. Whatever the former owner may still try to
-    /// write is refused from now on. Its rounds and calls stay; the result of the
-    /// earlier attempt goes, because it says nothing that they do not say.
+    /// Takes over a task whose process is gone. Whatever the former owner may
+    /// still try to write is refused from now on.
     pub async fn claim_task(&self, id: &str) -> Result<Claim> {
+        self.take_task(id, false).await
+    }
+
+    /// Takes up a task that did not come to its end, even one that failed or was
+    /// cancelled: for when the user asks for it by name. Its rounds and calls
+    /// stay; the result of the earlier attempt goes, because it says nothing that
+    /// they do not say.
+    pub async fn reopen_task(&self, id: &str) -> Result<Claim> {
+        self.take_task(id, true).await
+    }
+
+    async fn take_task(&self, id: &str, ended: bool) -> Result<Claim> {
         let id = id.to_owned();
         let owners = self.shared.owners.clone();
         self.write_as_owner(move |transaction, owner| {
@@ -159,7 +169,12 @@ impl Store {
             let Some((status, former, epoch)) = task else {
                 return Err(StoreError::NoSuchTask { given: id, empty: false });
             };
-            if status == Status::Completed {
+            let open = match status {
+                Status::Running => true,
+                Status::Failed | Status::Cancelled => ended,
+                Status::Completed | Status::Interrupted => false,
+            };
+            if !open {
                 return Err(StoreError::Finished { task: id, status });
             }
             if status == Status::Running && owner::is_alive(&owners, &former) {

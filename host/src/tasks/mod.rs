@@ -179,7 +179,7 @@ impl Tasks {
                 plan.rounds = rounds;
             }
         }
-        let claim = self.store.claim_task(&task.id).await.map_err(|error| match error {
+        let claim = self.store.reopen_task(&task.id).await.map_err(|error| match error {
             // Someone was quicker than our look at it.
             StoreError::Finished { .. } => {
                 ErrorReport::from(error).with_hint("ask for it again to see its result")

@@ -309,9 +309,11 @@ fn a_round_of_verification_that_fails_is_followed_by_the_next() {
     let open = Brings { verified: Some(false), ..NOTHING };
     let sure = Brings { verified: Some(true), ..NOTHING };
     let failed = |kind: ErrorKind| Brings { error: Some(kind), ..NOTHING };
-    for passing in
-        [ErrorKind::Unavailable, ErrorKind::RateLimited(Some(5)), ErrorKind::Other("timeout".into())]
-    {
+    for passing in [
+        ErrorKind::Unavailable,
+        ErrorKind::RateLimited(Some(5)),
+        ErrorKind::Other("timeout".into()),
+    ] {
         let (asked, reason, _) = run(
             &ask,
             question("what is a gate?", "deep_search"),

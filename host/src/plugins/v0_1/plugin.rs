@@ -1,10 +1,11 @@
 //! A plugin of contract 0.1: each call in a fresh instance, within its limits.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Store, Trap};
 
@@ -31,6 +32,26 @@ pub struct Plugin {
     runtime: Arc<Runtime>,
     /// Calls at once.
     places: Semaphore,
+    /// Calls that wait for a place.
+    waiting: AtomicUsize,
+}
+
+/// One in the queue, until it is dropped.
+struct Waiting<'a> {
+    queue: &'a AtomicUsize,
+    number: usize,
+}
+
+impl<'a> Waiting<'a> {
+    fn join(queue: &'a AtomicUsize) -> Self {
+        Self { queue, number: queue.fetch_add(1, Ordering::Relaxed) + 1 }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.queue.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// One call under way: its store, and what must be held while it runs.
@@ -38,7 +59,7 @@ struct Call<'a> {
     plugin: &'a Plugin,
     store: Store<State>,
     timeout: Duration,
-    _place: tokio::sync::SemaphorePermit<'a>,
+    _place: SemaphorePermit<'a>,
     _running: Running,
 }
 
@@ -75,6 +96,7 @@ impl Plugin {
             instance: linker.instantiate_pre(component)?,
             settings,
             places: Semaphore::new(limits.concurrency),
+            waiting: AtomicUsize::new(0),
             limits,
             gates,
             runtime,
@@ -102,7 +124,7 @@ impl Plugin {
     }
 
     async fn begin(&self, timeout: Duration, progress: ProgressSink) -> Call<'_> {
-        let place = self.places.acquire().await.expect("the semaphore is never closed");
+        let place = self.place(&progress).await;
         let store = State::store(
             self.runtime.engine(),
             self.name.clone(),
@@ -112,6 +134,24 @@ impl Plugin {
             progress,
         );
         Call { plugin: self, store, timeout, _place: place, _running: self.runtime.running() }
+    }
+
+    /// A place among the calls that run at once. Whoever has to wait is told how
+    /// many do.
+    async fn place(&self, progress: &ProgressSink) -> SemaphorePermit<'_> {
+        if let Ok(place) = self.places.try_acquire() {
+            return place;
+        }
+        let waiting = Waiting::join(&self.waiting);
+        progress(plain::Progress {
+            message: format!(
+                "queued: {} runs {} at once, {} wait",
+                self.name, self.limits.concurrency, waiting.number
+            ),
+            done: 0,
+            total: None,
+        });
+        self.places.acquire().await.expect("the semaphore is never closed")
     }
 
     /// What the plugin itself said against the call.

@@ -97,6 +97,27 @@ async fn a_cancelled_task_stays_cancelled() {
 }
 
 #[tokio::test]
+async fn the_user_can_have_a_failed_or_cancelled_task_taken_up_again() {
+    for ending in [Ending::Cancelled, Ending::Failed] {
+        let (_directory, store) = scratch();
+        let claim = create(&store, "question").await;
+        store.save_round(&claim, round(1)).await.unwrap();
+        store.finish_task(&claim, end(ending)).await.unwrap();
+
+        let again = store.reopen_task(&claim.id).await.unwrap();
+        let task = store.task(&claim.id).await.unwrap().unwrap();
+        assert_eq!((task.status, task.rounds, task.finished_at), (Status::Running, 1, None));
+        assert_eq!(store.result(&claim.id).await.unwrap(), None);
+        let late = store.save_round(&claim, round(2)).await;
+        assert_eq!(late, Err(StoreError::LostOwnership { task: claim.id.clone() }));
+        store.save_round(&again, round(2)).await.unwrap();
+        store.finish_task(&again, end(Ending::Completed)).await.unwrap();
+        let refused = StoreError::Finished { task: claim.id.clone(), status: Status::Completed };
+        assert_eq!(store.reopen_task(&claim.id).await, Err(refused));
+    }
+}
+
+#[tokio::test]
 async fn a_task_is_finished_once() {
     let (_directory, store) = scratch();
     let claim = create(&store, "question").await;
