@@ -49,6 +49,9 @@ impl Engine {
     fn assemble(&self) -> Result<Parts, ErrorReport> {
         let directories = self.directories()?;
         let loaded = self.load(&directories)?;
+        for warning in &loaded.warnings {
+            tracing::warn!("{warning}");
+        }
         let config = Arc::new(loaded.config.clone());
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));

@@ -1,11 +1,12 @@
 //! Directories named for one run, by `--docs` or `BATHYSPHERE_DOCS`: they must be
 //! there, and they take the place of the configured ones.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::error::{ConfigError, Problem};
-use super::raw::RawPlugin;
+use super::layer::{Located, Place};
+use super::raw::{RawConfig, RawPlugin};
 use super::read::{expand_home, tidy, with_slash};
 use super::resolved::{DirectoryGrant, PluginSource};
 use super::suggest::nearest;
@@ -13,20 +14,70 @@ use super::suggest::nearest;
 /// The built-in plugin that searches them.
 const PLUGIN: &str = "search-documents";
 
-/// Whether a plugin is given them: the one of that name, whatever component the
-/// user put there, and every other made from the same component.
-pub fn is_meant(name: &str, plugin: &RawPlugin) -> bool {
+/// The directories of one run.
+pub struct NamedDocuments {
+    /// The flag or variable that named them.
+    pub by: &'static str,
+    pub directories: Vec<DirectoryGrant>,
+    /// Those that will not do.
+    pub problems: Vec<Problem>,
+}
+
+impl NamedDocuments {
+    /// `flags` are those of `--docs`; if none, `BATHYSPHERE_DOCS` is asked for.
+    pub fn find(
+        flags: &[PathBuf],
+        environment: &dyn Fn(&str) -> Option<OsString>,
+        working_directory: &Path,
+        home: Option<&Path>,
+    ) -> Option<Self> {
+        const VARIABLE: &str = "BATHYSPHERE_DOCS";
+        let (paths, by) = if flags.is_empty() {
+            (split(&environment(VARIABLE).unwrap_or_default()), VARIABLE)
+        } else {
+            (flags.to_vec(), "--docs")
+        };
+        if paths.is_empty() {
+            return None;
+        }
+        let mut named = Self { by, directories: Vec::new(), problems: Vec::new() };
+        for path in &paths {
+            match grant(path, by, working_directory, home) {
+                Ok(directory) => named.directories.push(directory),
+                Err(error) => named.problems.extend(error.problems),
+            }
+        }
+        Some(named)
+    }
+
+    /// Lays them over what the files say.
+    pub fn overlay(&self, config: &mut RawConfig, place: Place) {
+        let located = |value: &DirectoryGrant| Located { value: value.clone(), place };
+        let directories: Vec<_> = self.directories.iter().map(located).collect();
+        let chosen = config.documents.search.as_ref().map(|search| search.value.as_str());
+        for (name, plugin) in &mut config.plugins {
+            if Some(name.as_str()) == chosen || is_meant(name, plugin) {
+                plugin.grants.directories = Some(Located { value: directories.clone(), place });
+            }
+        }
+    }
+}
+
+/// Whether a plugin is given them, beside the one that `[documents]` chooses: the
+/// built-in one, whatever component the user put in its place, and every other
+/// made from the same component.
+fn is_meant(name: &str, plugin: &RawPlugin) -> bool {
     let source = plugin.source.as_ref().map(|located| &located.value);
     name == PLUGIN || source == Some(&PluginSource::Builtin(PLUGIN.to_owned()))
 }
 
 /// The entries of a list such as `BATHYSPHERE_DOCS`.
-pub fn split(list: &OsStr) -> Vec<PathBuf> {
+fn split(list: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 /// `place` is the flag or variable that named it.
-pub fn grant(
+fn grant(
     named: &Path,
     place: &str,
     working_directory: &Path,

@@ -8,11 +8,13 @@ use serde_json::{Value as Json, json};
 
 use super::error::printable;
 use super::layer::{BUILT_IN, Located, Place};
-use super::limits::LIMITS;
+use super::limits::{LIMITS, Limit};
 use super::load::LoadedConfig;
-use super::raw::{RawPlugin, Setting};
+use super::raw::{Numbers, RawBackends, RawPlugin, Setting};
+use super::research::RESEARCH;
 use super::resolve::{HEADER, default_prefix};
-use super::resolved::{Limits, Origin, PluginSource};
+use super::resolved::{Origin, PluginSource};
+use super::routes::routes;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplainedValue {
@@ -22,25 +24,27 @@ pub struct ExplainedValue {
     pub value: String,
     pub json: Json,
     pub origin: Origin,
+    /// The table through which it came here, where that is another one: `documents`
+    /// for the backends of a tool. The origin is then where the documents are named.
+    pub via: Option<&'static str>,
     /// How much of the key is the table's name.
     section: usize,
 }
 
-/// Every value of the merged configuration: `use`, `tools`, then the plugins by
-/// name. A limit that no file sets is shown with its default.
+/// Every value of the merged configuration: `use`, `tools` as they are served,
+/// `documents`, `research`, then the plugins by name. A limit that no file sets is
+/// shown with its default.
 pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
     let mut explainer = Explainer { loaded, values: Vec::new() };
     let choice = &loaded.raw.choice;
     explainer.string(&["use"], "strategy", choice.strategy.as_ref());
     explainer.string(&["use"], "extractor", choice.extractor.as_ref());
     explainer.string(&["use"], "estimator", choice.estimator.as_ref());
-    for (name, tool) in &loaded.raw.tools {
-        let table = ["tools", name];
-        explainer.string(&table, "agent", tool.agent.as_ref());
-        explainer.string(&table, "search", tool.search.as_ref());
-        explainer.string(&table, "pages", tool.pages.as_ref());
-        explainer.string(&table, "research", tool.research.as_ref());
+    for (name, route) in routes(&loaded.raw) {
+        explainer.backends(&["tools", name], route.backends, route.documents);
     }
+    explainer.backends(&["documents"], &loaded.raw.documents, None);
+    explainer.numbers(&["research"], RESEARCH, &loaded.raw.research);
     for (name, plugin) in &loaded.raw.plugins {
         explainer.plugin(name, plugin);
     }
@@ -64,8 +68,9 @@ pub fn explain_text(loaded: &LoadedConfig) -> String {
         for (line, value) in lines.iter().zip(section) {
             let from = if value.origin.line.is_some() { "from " } else { "" };
             let place = comment(&value.origin.to_string());
+            let via = value.via.map(|table| format!(", via [{table}]")).unwrap_or_default();
             let width = width.unwrap_or(0);
-            let _ = writeln!(text, "{line:<width$}  # {from}{place}");
+            let _ = writeln!(text, "{line:<width$}  # {from}{place}{via}");
         }
     }
     text
@@ -83,6 +88,7 @@ pub fn explain_json(loaded: &LoadedConfig) -> Json {
                     "place": value.origin.place,
                     "line": value.origin.line,
                     "column": value.origin.column,
+                    "via": value.via,
                 },
             })
         })
@@ -120,6 +126,7 @@ impl Explainer<'_> {
             value: toml_value(&json),
             json,
             origin,
+            via: None,
             section: section.len(),
         });
     }
@@ -127,6 +134,39 @@ impl Explainer<'_> {
     fn string(&mut self, table: &[&str], key: &str, value: Option<&Located<String>>) {
         if let Some(located) = value {
             self.add(table, key, Json::from(located.value.as_str()), located.place);
+        }
+    }
+
+    /// `documents` is where the documents are named through which they serve.
+    fn backends(&mut self, table: &[&str], backends: &RawBackends, documents: Option<Place>) {
+        let first = self.values.len();
+        for (key, name) in backends.entries() {
+            self.string(table, key, name);
+        }
+        if let Some(place) = documents {
+            for value in &mut self.values[first..] {
+                value.origin = self.loaded.layers.origin(place);
+                value.via = Some("documents");
+            }
+        }
+    }
+
+    /// A number that no file gives is shown with its default, if it has one.
+    fn numbers<T: Default>(
+        &mut self,
+        table: &[&str],
+        limits: &'static [Limit<T>],
+        numbers: &Numbers,
+    ) {
+        let defaults = T::default();
+        for limit in limits {
+            let (value, origin) = match numbers.get(limit.name) {
+                Some(number) => (number.value, self.loaded.layers.origin(number.place)),
+                None => ((limit.get)(&defaults), Origin::of(BUILT_IN)),
+            };
+            if value.is_finite() {
+                self.add_from(table, limit.name, number(value), origin);
+            }
         }
     }
 
@@ -180,15 +220,7 @@ impl Explainer<'_> {
                 }
             }
         }
-        let defaults = Limits::default();
-        for limit in LIMITS {
-            let table = ["plugins", name, "limits"];
-            let (value, origin) = match plugin.limits.get(limit.name) {
-                Some(value) => (value.value, self.loaded.layers.origin(value.place)),
-                None => ((limit.get)(&defaults), Origin::of(BUILT_IN)),
-            };
-            self.add_from(&table, limit.name, number(value), origin);
-        }
+        self.numbers(&["plugins", name, "limits"], LIMITS, &plugin.limits);
     }
 
     /// Leaves before tables, as TOML wants them.

@@ -10,7 +10,7 @@ pub const BUILT_IN: &str = "built-in";
 
 #[derive(Debug, Clone)]
 pub struct Layer {
-    /// As shown: a path, `--docs`, `BATHYSPHERE_DOCS` or `built-in`.
+    /// As shown: a path, a flag, a variable or `built-in`.
     pub place: String,
     /// Empty for a flag or a variable.
     pub text: String,
@@ -24,6 +24,13 @@ pub struct Place {
     pub layer: usize,
     pub start: usize,
     pub end: usize,
+}
+
+impl Place {
+    /// Whether no file of the user's says it: the defaults are the bottom layer.
+    pub fn is_built_in(self) -> bool {
+        self.layer == 0
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +47,16 @@ impl Layers {
     pub fn push(&mut self, layer: Layer) -> usize {
         self.0.push(layer);
         self.0.len() - 1
+    }
+
+    /// A flag or a variable: all that it says stands in one place.
+    pub fn push_name(&mut self, name: &str) -> Place {
+        let layer = self.push(Layer {
+            place: name.to_owned(),
+            text: String::new(),
+            directory: PathBuf::new(),
+        });
+        Place { layer, start: 0, end: 0 }
     }
 
     pub fn get(&self, index: usize) -> &Layer {

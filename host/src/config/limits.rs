@@ -1,24 +1,27 @@
-//! All limits in one table: what they are called in the file, how far they go,
-//! and which field they mean.
+//! All limits of a plugin in one table: what they are called in the file, how far
+//! they go, and which field they mean.
 
 use std::time::Duration;
 
+use super::raw::Numbers;
 use super::resolved::Limits;
 
-pub struct Limit {
+/// A number of the record `T`.
+pub struct Limit<T: 'static> {
     pub name: &'static str,
     pub minimum: f64,
     pub maximum: f64,
     /// Whether 0.5 makes sense.
     pub fractions: bool,
-    pub set: fn(&mut Limits, f64),
-    pub get: fn(&Limits) -> f64,
+    pub set: fn(&mut T, f64),
+    /// Infinite where there is no limit.
+    pub get: fn(&T) -> f64,
 }
 
 const MEGABYTE: f64 = 1_048_576.0;
-const DAY: f64 = 86_400.0;
+pub const DAY: f64 = 86_400.0;
 
-pub const LIMITS: &[Limit] = &[
+pub const LIMITS: &[Limit<Limits>] = &[
     Limit {
         name: "memory_mb",
         minimum: 1.0,
@@ -78,15 +81,32 @@ pub const LIMITS: &[Limit] = &[
     },
 ];
 
-pub fn find(name: &str) -> Option<&'static Limit> {
-    LIMITS.iter().find(|limit| limit.name == name)
+pub fn find<T>(table: &'static [Limit<T>], name: &str) -> Option<&'static Limit<T>> {
+    table.iter().find(|limit| limit.name == name)
 }
 
-impl Limit {
+/// The record that the numbers of all files make; what is not given has its
+/// default.
+pub fn resolve<T: Default>(table: &'static [Limit<T>], numbers: &Numbers) -> T {
+    let mut record = T::default();
+    for limit in table {
+        if let Some(number) = numbers.get(limit.name) {
+            (limit.set)(&mut record, number.value);
+        }
+    }
+    record
+}
+
+impl<T: Default> Limit<T> {
     /// "a whole number from 1 to 4096"
     pub fn range(&self) -> String {
         let kind = if self.fractions { "a number" } else { "a whole number" };
-        format!("{kind} from {} to {}", self.minimum, self.maximum)
+        let unlimited = if (self.get)(&T::default()).is_infinite() {
+            ", or leave it out for no limit"
+        } else {
+            ""
+        };
+        format!("{kind} from {} to {}{unlimited}", self.minimum, self.maximum)
     }
 }
 

@@ -7,12 +7,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::directories::Directories;
+use super::docs::NamedDocuments;
 use super::error::{ConfigError, Problem};
-use super::layer::{BUILT_IN, Layer, Layers, Located, Mistakes, Place};
-use super::raw::{RawConfig, RawPlugin};
+use super::layer::{BUILT_IN, Layer, Layers, Mistakes, Place};
+use super::raw::RawConfig;
 use super::read::{Surroundings, read};
 use super::resolved::Config;
-use super::{DEFAULTS, FILE_NAME, docs, resolve, trust};
+use super::{DEFAULTS, FILE_NAME, docs, environment, resolve, trust};
 
 /// Larger than any honest file; a wrong name should not fill the memory.
 const MAXIMUM_BYTES: u64 = 1 << 20;
@@ -38,6 +39,8 @@ pub struct LoadedConfig {
     pub config: Config,
     /// The files that apply, the strongest first; not the defaults.
     pub files: Vec<PathBuf>,
+    /// What is not an error, and should be said once: variables that will not do.
+    pub warnings: Vec<String>,
     pub(super) layers: Layers,
     pub(super) raw: RawConfig,
 }
@@ -52,32 +55,59 @@ pub fn load(options: &LoadOptions<'_>) -> Result<LoadedConfig, ConfigError> {
         builtins: options.builtins,
     };
     let mut layers = Layers::default();
-    let mut mistakes = Mistakes::default();
-    let mut merged = RawConfig::default();
     let mut files = Vec::new();
-    let mut whole = true;
     for file in std::iter::once(defaults(options)).chain(find(options)?) {
         let index = layers.push(file.layer);
-        match read(&layers, index, surroundings, &mut mistakes) {
-            Some(raw) => {
-                if !file.trusted && whole {
-                    trust::check(&raw, &merged, &options.working_directory, &mut mistakes);
-                }
-                merged.overlay(raw);
-            }
-            None => whole = false,
-        }
-        files.extend(file.path);
+        files.push((index, file.path, file.trusted));
     }
-    files.reverse();
+    let named = NamedDocuments::find(
+        &options.docs,
+        options.environment,
+        &options.working_directory,
+        home.as_deref(),
+    );
+    let documents = named.map(|named| (layers.push_name(named.by), named));
+    let with_documents = |mut config: RawConfig| {
+        if let Some((place, named)) = &documents {
+            named.overlay(&mut config, *place);
+        }
+        config
+    };
 
-    let mut problems = grant_documents(options, surroundings, &mut layers, &mut merged);
+    let mut mistakes = Mistakes::default();
+    let mut merged = RawConfig::default();
+    let mut whole = true;
+    for (index, _, trusted) in &files {
+        let Some(raw) = read(&layers, *index, surroundings, &mut mistakes) else {
+            whole = false;
+            continue;
+        };
+        let below = merged.clone();
+        merged.overlay(raw.clone());
+        if !trusted && whole {
+            trust::check(
+                &trust::Found {
+                    says: &raw,
+                    directory: &options.working_directory,
+                    below: &below,
+                    before: &with_documents(below.clone()),
+                    after: &with_documents(merged.clone()),
+                },
+                &mut mistakes,
+            );
+        }
+    }
+    let mut merged = with_documents(merged);
+    let warnings = environment::overlay(&mut merged, &mut layers, options.environment);
+
     // Half a file would make every name in the other half look undefined.
     let config = if whole { resolve::resolve(&merged, &layers, &mut mistakes) } else { None };
+    let mut problems = documents.map(|(_, named)| named.problems).unwrap_or_default();
     problems.extend(mistakes.into_problems(&layers));
     match config {
         Some(config) if problems.is_empty() => {
-            Ok(LoadedConfig { config, files, layers, raw: merged })
+            let files = files.into_iter().rev().filter_map(|(_, path, _)| path).collect();
+            Ok(LoadedConfig { config, files, warnings, layers, raw: merged })
         }
         _ => Err(ConfigError { problems }),
     }
@@ -211,43 +241,6 @@ fn unreadable(path: &Path, shown: &str, by: Option<&str>, error: &io::Error) -> 
         }
         _ => Problem::new(format!("{by}{absolute} cannot be read: {error}")),
     }
-}
-
-/// Lays `--docs`, or else `BATHYSPHERE_DOCS`, over the rest.
-fn grant_documents(
-    options: &LoadOptions<'_>,
-    surroundings: Surroundings<'_>,
-    layers: &mut Layers,
-    merged: &mut RawConfig,
-) -> Vec<Problem> {
-    const VARIABLE: &str = "BATHYSPHERE_DOCS";
-    let (named, by) = if options.docs.is_empty() {
-        let list = (options.environment)(VARIABLE).unwrap_or_default();
-        (docs::split(&list), VARIABLE)
-    } else {
-        (options.docs.clone(), "--docs")
-    };
-    if named.is_empty() {
-        return Vec::new();
-    }
-    let layer = layers.push(Layer {
-        place: by.to_owned(),
-        text: String::new(),
-        directory: options.working_directory.clone(),
-    });
-    let place = Place { layer, start: 0, end: 0 };
-    let (mut grants, mut problems) = (Vec::new(), Vec::new());
-    for path in &named {
-        match docs::grant(path, by, &options.working_directory, surroundings.home) {
-            Ok(value) => grants.push(Located { value, place }),
-            Err(error) => problems.extend(error.problems),
-        }
-    }
-    let meant = |(name, plugin): &(&String, &mut RawPlugin)| docs::is_meant(name, plugin);
-    for (_, plugin) in merged.plugins.iter_mut().filter(meant) {
-        plugin.grants.directories = Some(Located { value: grants.clone(), place });
-    }
-    problems
 }
 
 /// For `~`. An environment without it may still belong to a user who has one.

@@ -7,6 +7,9 @@
 //! read    text → raw: shapes, types, ranges; every mistake with its line
 //! raw     what a file says, and laying one file over another
 //! trust   what a file that was merely found may not do
+//! docs, environment
+//!         what flags and variables say for one run, over all files
+//! routes  which backends serve which tool, once documents are counted
 //! resolve raw → resolved: names that must exist, grants that must agree
 //! load    which files there are; the order of all this
 //! explain what came out, and from where
@@ -14,6 +17,7 @@
 
 mod directories;
 mod docs;
+mod environment;
 mod error;
 mod explain;
 mod host;
@@ -22,8 +26,10 @@ mod limits;
 mod load;
 mod raw;
 mod read;
+mod research;
 mod resolve;
 pub mod resolved;
+mod routes;
 mod schema;
 mod settings;
 mod suggest;
@@ -35,13 +41,13 @@ pub use explain::{ExplainedValue, explain, explain_json, explain_text};
 pub use load::{LoadOptions, LoadedConfig, load};
 pub use resolved::{
     Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig, PluginSource,
-    SecretGrant, ToolBackends,
+    ResearchConfig, SecretGrant, ToolBackends,
 };
 pub use schema::check_settings;
 pub use settings::{SettingProblem, settings_error};
 
 /// The tools that `[tools.NAME]` may configure.
-pub const TOOLS: &[&str] = &["search", "deep_search", "research"];
+pub const TOOLS: &[&str] = &["search", "deep_search", "deep_research", "research"];
 
 /// The file's name, in the working directory and in the configuration directory.
 pub const FILE_NAME: &str = "plugins.toml";

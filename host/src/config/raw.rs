@@ -8,6 +8,8 @@ use super::resolved::{DirectoryGrant, HostGrant, PluginSource};
 
 pub type Value<T> = Option<Located<T>>;
 pub type List<T> = Option<Located<Vec<Located<T>>>>;
+/// Limits by name, within their ranges.
+pub type Numbers = BTreeMap<&'static str, Located<f64>>;
 
 /// What is in a list; nothing, if there is none.
 pub fn items<T>(list: Option<&Located<Vec<Located<T>>>>) -> &[Located<T>] {
@@ -17,7 +19,9 @@ pub fn items<T>(list: Option<&Located<Vec<Located<T>>>>) -> &[Located<T>] {
 #[derive(Debug, Clone, Default)]
 pub struct RawConfig {
     pub choice: RawUse,
-    pub tools: BTreeMap<String, RawTool>,
+    pub tools: BTreeMap<String, RawBackends>,
+    pub documents: RawBackends,
+    pub research: Numbers,
     pub plugins: BTreeMap<String, RawPlugin>,
 }
 
@@ -29,9 +33,9 @@ pub struct RawUse {
     pub estimator: Value<String>,
 }
 
-/// `[tools.NAME]`
+/// `[tools.NAME]`, and `[documents]`, which can take its place.
 #[derive(Debug, Clone, Default)]
-pub struct RawTool {
+pub struct RawBackends {
     pub agent: Value<String>,
     pub search: Value<String>,
     pub pages: Value<String>,
@@ -48,7 +52,7 @@ pub struct RawPlugin {
     pub sha256: Value<String>,
     pub settings: Value<Setting>,
     pub grants: RawGrants,
-    pub limits: BTreeMap<&'static str, Located<f64>>,
+    pub limits: Numbers,
 }
 
 /// A setting is the plugin's own affair: any value that JSON has.
@@ -97,12 +101,29 @@ impl RawConfig {
         replace(&mut self.choice.strategy, top.choice.strategy);
         replace(&mut self.choice.extractor, top.choice.extractor);
         replace(&mut self.choice.estimator, top.choice.estimator);
-        merge(&mut self.tools, top.tools, RawTool::overlay);
+        merge(&mut self.tools, top.tools, RawBackends::overlay);
+        self.documents.overlay(top.documents);
+        self.research.extend(top.research);
         merge(&mut self.plugins, top.plugins, RawPlugin::overlay);
     }
 }
 
-impl RawTool {
+impl RawBackends {
+    /// Each with the key it stands under.
+    pub fn entries(&self) -> [(&'static str, Option<&Located<String>>); 4] {
+        [
+            ("agent", self.agent.as_ref()),
+            ("search", self.search.as_ref()),
+            ("pages", self.pages.as_ref()),
+            ("research", self.research.as_ref()),
+        ]
+    }
+
+    /// Those that are named.
+    pub fn named(&self) -> impl Iterator<Item = &Located<String>> {
+        self.entries().into_iter().filter_map(|(_, name)| name)
+    }
+
     fn overlay(&mut self, top: Self) {
         replace(&mut self.agent, top.agent);
         replace(&mut self.search, top.search);

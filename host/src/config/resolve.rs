@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::layer::{Layers, Located, Mistakes};
-use super::raw::{RawConfig, RawGrants, RawPlugin, Setting, Value, items};
-use super::resolved::{Config, Grants, Limits, Origin, PluginConfig, SecretGrant, ToolBackends};
+use super::limits::LIMITS;
+use super::raw::{RawBackends, RawConfig, RawGrants, RawPlugin, Setting, items};
+use super::research::RESEARCH;
+use super::resolved::{Config, Grants, Origin, PluginConfig, SecretGrant, ToolBackends};
 use super::suggest::{nearest, quoted};
-use super::{limits, settings};
+use super::{limits, routes, settings};
 
 /// The header that a secret is sent in where none is named.
 pub const HEADER: &str = "authorization";
@@ -23,22 +25,24 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
     let strategy = names.defined("use.strategy", raw.choice.strategy.as_ref());
     let extractor = names.defined("use.extractor", raw.choice.extractor.as_ref());
     let estimator = names.defined("use.estimator", raw.choice.estimator.as_ref());
-    let tools = raw
-        .tools
-        .iter()
-        .map(|(name, tool)| {
-            let mut backend = |key, value: &Value<_>| {
-                names.defined(&format!("tools.{name}.{key}"), value.as_ref())
-            };
+    for (tool, backends) in &raw.tools {
+        names.all_defined(&format!("tools.{tool}"), backends);
+    }
+    names.all_defined("documents", &raw.documents);
+    let tools = routes::routes(raw)
+        .into_iter()
+        .map(|(tool, route)| {
+            let raw = route.backends;
             let backends = ToolBackends {
-                agent: backend("agent", &tool.agent),
-                search: backend("search", &tool.search),
-                pages: backend("pages", &tool.pages),
-                research: backend("research", &tool.research),
+                agent: text(raw.agent.as_ref()),
+                search: text(raw.search.as_ref()),
+                pages: text(raw.pages.as_ref()),
+                research: text(raw.research.as_ref()),
             };
-            (name.clone(), backends)
+            (tool.to_owned(), backends)
         })
         .collect();
+    let research = limits::resolve(RESEARCH, &raw.research);
     let plugins = raw
         .plugins
         .iter()
@@ -46,14 +50,7 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
             Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
         })
         .collect();
-    Some(Config {
-        strategy: strategy?,
-        extractor: extractor?,
-        estimator,
-        tools,
-        plugins,
-        research: super::resolved::ResearchConfig { max_iterations: 5, max_wait: None, cycles: 3 },
-    })
+    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, research, plugins })
 }
 
 struct Names<'a> {
@@ -83,6 +80,12 @@ impl Names<'_> {
         }
         Some(name.value.clone())
     }
+
+    fn all_defined(&mut self, table: &str, backends: &RawBackends) {
+        for (key, name) in backends.entries() {
+            self.defined(&format!("{table}.{key}"), name);
+        }
+    }
 }
 
 fn resolve_plugin(
@@ -99,12 +102,7 @@ fn resolve_plugin(
         );
     }
     let grants = resolve_grants(name, raw, mistakes);
-    let mut limits = Limits::default();
-    for (name, value) in &raw.limits {
-        if let Some(limit) = limits::find(name) {
-            (limit.set)(&mut limits, value.value);
-        }
-    }
+    let limits = limits::resolve(LIMITS, &raw.limits);
     let mut origins = BTreeMap::new();
     let mut settings = serde_json::Map::new();
     if let Some(located) = &raw.settings {
@@ -150,10 +148,9 @@ fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Gra
                     format!("add \"{host_name}\" to `hosts` in [plugins.{plugin}.grants]"),
                 );
             }
-            let text = |value: &Value<String>| value.as_ref().map(|located| located.value.clone());
-            let header = text(&secret.header).unwrap_or_else(|| HEADER.to_owned());
+            let header = text(secret.header.as_ref()).unwrap_or_else(|| HEADER.to_owned());
             let prefix =
-                text(&secret.prefix).unwrap_or_else(|| default_prefix(&header).to_owned());
+                text(secret.prefix.as_ref()).unwrap_or_else(|| default_prefix(&header).to_owned());
             Some(SecretGrant { name: name.clone(), host: host.value.clone(), header, prefix })
         })
         .collect();
@@ -165,6 +162,10 @@ fn resolve_grants(plugin: &str, raw: &RawPlugin, mistakes: &mut Mistakes) -> Gra
         secrets,
         imports: values(imports.as_ref()),
     }
+}
+
+fn text(value: Option<&Located<String>>) -> Option<String> {
+    value.map(|located| located.value.clone())
 }
 
 /// Each once, in the order given.

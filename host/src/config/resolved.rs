@@ -12,19 +12,12 @@ pub struct Config {
     pub strategy: String,
     pub extractor: String,
     pub estimator: Option<String>,
-    /// Which backends serve which tool, by the tool's name.
+    /// Which backends serve which tool, by the tool's name. Where there are
+    /// documents to search, `[documents]` is counted in already.
     pub tools: BTreeMap<String, ToolBackends>,
+    pub research: ResearchConfig,
     /// By name.
     pub plugins: BTreeMap<String, PluginConfig>,
-    pub research: ResearchConfig,
-}
-
-/// How far research goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResearchConfig {
-    pub max_iterations: u32,
-    pub max_wait: Option<Duration>,
-    pub cycles: u32,
 }
 
 /// The backends that serve one tool, by plugin name.
@@ -34,6 +27,24 @@ pub struct ToolBackends {
     pub search: Option<String>,
     pub pages: Option<String>,
     pub research: Option<String>,
+}
+
+/// How far research may go before it stops or lets the caller go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResearchConfig {
+    /// Rounds of a deep search, the first included.
+    pub max_iterations: u32,
+    /// How long a tool call is kept waiting before it gets a handle instead of
+    /// the result; for ever where there is none.
+    pub max_wait: Option<Duration>,
+    /// How often one round may ask for an answer: asked, corrected, asked again.
+    pub cycles: u32,
+}
+
+impl Default for ResearchConfig {
+    fn default() -> Self {
+        Self { max_iterations: 5, max_wait: None, cycles: 3 }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +72,7 @@ pub enum PluginSource {
 /// environment variable, or the built-in defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// `plugins.toml`'s path, `--docs`, `BATHYSPHERE_DOCS` or `built-in`.
+    /// `plugins.toml`'s path, a flag, a variable or `built-in`.
     pub place: String,
     /// From 1; none for a flag or a variable.
     pub line: Option<usize>,

@@ -1,13 +1,17 @@
 //! What a plugins.toml may not do when it was merely found in the working
 //! directory. It may come with somebody else's repository, so it may choose and
 //! tune, and it may open its own directory; it may not give a plugin anything
-//! that the user's own files and the defaults do not give it already.
+//! that the user's own files and the defaults do not give it already, nor make
+//! anything dearer.
 //!
-//! In full: `use`, `tools`, `limits` and `settings` are free, but for the settings
-//! of a plugin that may run commands, because those can become arguments. A
-//! `source` must be built in, and a digest stays as it is. Everything in `grants` must already be granted,
-//! except directories beneath the file's own. To accept more, the user names the
-//! file.
+//! In full: `use`, `tools`, `documents`, `research`, `limits` and `settings` are
+//! free within what they may cost (`spending`), but for the settings of a plugin
+//! that may run commands, because those can become arguments. A `source` must be
+//! built in, and a digest stays as it is. Everything in `grants` must already be
+//! granted, except directories beneath the file's own. To accept more, the user
+//! names the file.
+
+mod spending;
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -18,15 +22,41 @@ use super::resolved::{HostGrant, PluginSource};
 
 const HINT: &str = "if you trust this file, run with --config ./plugins.toml to accept it";
 
-/// Checks the file `found` in `directory` against what is laid `below` it.
-pub fn check(found: &RawConfig, below: &RawConfig, directory: &Path, mistakes: &mut Mistakes) {
-    for (name, plugin) in &found.plugins {
-        let below = below.plugins.get(name);
+/// A file that was found, and what it is laid over.
+pub struct Found<'a> {
+    pub says: &'a RawConfig,
+    pub directory: &'a Path,
+    /// What the files below it say.
+    pub below: &'a RawConfig,
+    /// What would come out without it and with it, for the documents of this run:
+    /// they decide which backends serve.
+    pub before: &'a RawConfig,
+    pub after: &'a RawConfig,
+}
+
+pub fn check(found: &Found<'_>, mistakes: &mut Mistakes) {
+    for (name, plugin) in &found.says.plugins {
+        let below = found.below.plugins.get(name);
         // What a broken table grants is not known; its own mistake comes first.
         if !below.is_some_and(|below| below.broken) {
-            Checker { name, below, directory, mistakes }.plugin(plugin);
+            Checker { name, below, directory: found.directory, mistakes }.plugin(plugin);
         }
     }
+    spending::check(found, mistakes);
+}
+
+fn refuse(mistakes: &mut Mistakes, place: Place, deed: &str) {
+    mistakes.add(
+        place,
+        format!(
+            "a file that was found in the working directory, and not named by you, may not {deed}"
+        ),
+        HINT,
+    );
+}
+
+fn runs_commands(plugin: &RawPlugin) -> bool {
+    !items(plugin.grants.commands.as_ref()).is_empty()
 }
 
 struct Checker<'a> {
@@ -52,7 +82,7 @@ impl Checker<'_> {
             self.refuse(pin.place, "change the digest that pins");
         }
         if let (Some(settings), Some(below)) = (&found.settings, self.below)
-            && below.grants.commands.as_ref().is_some_and(|list| !list.value.is_empty())
+            && runs_commands(below)
             && changes(below.settings.as_ref(), settings)
         {
             self.refuse(
@@ -122,14 +152,7 @@ impl Checker<'_> {
     }
 
     fn refuse(&mut self, place: Place, deed: &str) {
-        let name = self.name;
-        self.mistakes.add(
-            place,
-            format!(
-                "a file that was found in the working directory, and not named by you, may not {deed} `{name}`"
-            ),
-            HINT,
-        );
+        refuse(self.mistakes, place, &format!("{deed} `{}`", self.name));
     }
 }
 

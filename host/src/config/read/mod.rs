@@ -1,6 +1,7 @@
 //! From text to `raw`: shapes, types and ranges, with every mistake at its place.
 //! It looks at one file alone, and touches nothing that the file names.
 
+mod numbers;
 mod plugin;
 mod settings;
 mod values;
@@ -14,7 +15,8 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::TOOLS;
 use super::layer::{Layers, Located, Mistakes, Place};
-use super::raw::{List, RawConfig, RawTool, RawUse, Value};
+use super::raw::{List, RawBackends, RawConfig, RawUse, Value};
+use super::research::RESEARCH;
 use super::suggest::suggestion;
 
 /// A value that does not do, and what would.
@@ -124,13 +126,19 @@ impl Reader<'_> {
                         config.tools.extend(tool.map(|tool| (name.get_ref().to_string(), tool)));
                     }
                 }
+                "documents" => config.documents = self.backends("documents", key, item),
+                "research" => config.research = self.numbers("research", key, item, RESEARCH),
                 "plugins" => {
                     for (name, item) in self.entries("plugins", key, item) {
                         let plugin = self.plugin(name, item);
                         config.plugins.insert(name.get_ref().to_string(), plugin);
                     }
                 }
-                _ => self.unknown(key, "at the top of the file", &["use", "tools", "plugins"]),
+                _ => self.unknown(
+                    key,
+                    "at the top of the file",
+                    &["use", "tools", "documents", "research", "plugins"],
+                ),
             }
         }
         config
@@ -149,7 +157,7 @@ impl Reader<'_> {
         choice
     }
 
-    fn tool(&mut self, name: &Key<'_>, item: &Item<'_>) -> Option<RawTool> {
+    fn tool(&mut self, name: &Key<'_>, item: &Item<'_>) -> Option<RawBackends> {
         let tool_name = name.get_ref().as_ref();
         if !TOOLS.contains(&tool_name) {
             let hint = suggestion(tool_name, TOOLS.iter().copied(), "tools");
@@ -160,15 +168,18 @@ impl Reader<'_> {
             );
             return None;
         }
-        let path = format!("tools.{tool_name}");
-        let mut tool = RawTool::default();
-        for (key, item) in self.entries(&path, name, item) {
+        Some(self.backends(&format!("tools.{tool_name}"), name, item))
+    }
+
+    fn backends(&mut self, path: &str, key: &Key<'_>, item: &Item<'_>) -> RawBackends {
+        let mut backends = RawBackends::default();
+        for (key, item) in self.entries(path, key, item) {
             let key_name = key.get_ref().as_ref();
             let backend = match key_name {
-                "agent" => &mut tool.agent,
-                "search" => &mut tool.search,
-                "pages" => &mut tool.pages,
-                "research" => &mut tool.research,
+                "agent" => &mut backends.agent,
+                "search" => &mut backends.search,
+                "pages" => &mut backends.pages,
+                "research" => &mut backends.research,
                 _ => {
                     let known = ["agent", "search", "pages", "research"];
                     self.unknown(key, &format!("in [{path}]"), &known);
@@ -177,7 +188,7 @@ impl Reader<'_> {
             };
             *backend = self.string(&format!("{path}.{key_name}"), item);
         }
-        Some(tool)
+        backends
     }
 
     fn place(&self, item: &Item<'_>) -> Place {

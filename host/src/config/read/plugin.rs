@@ -2,11 +2,10 @@
 
 use toml::de::DeValue;
 
-use super::super::layer::Located;
 use super::super::limits::{self, LIMITS};
 use super::super::raw::{RawGrants, RawPlugin, RawSecret};
 use super::super::resolved::HostGrant;
-use super::{Item, Key, Reader, Wrong, shown, values};
+use super::{Item, Key, Reader, Wrong, values};
 
 const PLUGIN_KEYS: &[&str] = &["source", "sha256", "settings", "grants", "limits"];
 const GRANT_KEYS: &[&str] =
@@ -43,12 +42,7 @@ impl Reader<'_> {
                     self.entries(&below, key, item);
                 }
                 "grants" => plugin.grants = self.grants(&below, key, item),
-                "limits" => {
-                    for (key, item) in self.entries(&below, key, item) {
-                        let limit = self.limit(&below, key, item);
-                        plugin.limits.extend(limit);
-                    }
-                }
+                "limits" => plugin.limits = self.numbers(&below, key, item, LIMITS),
                 _ => self.unknown_in_plugin(&path, key),
             }
         }
@@ -61,7 +55,7 @@ impl Reader<'_> {
         let name = key.get_ref().as_ref();
         let table = if GRANT_KEYS.contains(&name) {
             "grants"
-        } else if limits::find(name).is_some() {
+        } else if limits::find(LIMITS, name).is_some() {
             "limits"
         } else {
             return self.unknown(key, &format!("in [{path}]"), PLUGIN_KEYS);
@@ -72,46 +66,6 @@ impl Reader<'_> {
             format!("unknown key `{name}` in [{path}]"),
             format!("it belongs in [{path}.{table}]"),
         );
-    }
-
-    fn limit(
-        &mut self,
-        path: &str,
-        key: &Key<'_>,
-        item: &Item<'_>,
-    ) -> Option<(&'static str, Located<f64>)> {
-        let name = key.get_ref().as_ref();
-        let Some(limit) = limits::find(name) else {
-            let known: Vec<&str> = LIMITS.iter().map(|limit| limit.name).collect();
-            self.unknown(key, &format!("in [{path}]"), &known);
-            return None;
-        };
-        let path = format!("{path}.{name}");
-        let number = match item.get_ref() {
-            DeValue::Integer(integer) => i128::from_str_radix(integer.as_str(), integer.radix())
-                .ok()
-                .map(|whole| whole as f64),
-            DeValue::Float(float) if limit.fractions => float.as_str().parse().ok(),
-            _ => {
-                let expected = if limit.fractions { "a number" } else { "a whole number" };
-                self.wrong_type(&path, expected, item, &format!("write {}", limit.range()));
-                return None;
-            }
-        };
-        match number {
-            Some(number) if (limit.minimum..=limit.maximum).contains(&number) => {
-                Some((limit.name, self.located(item, number)))
-            }
-            _ => {
-                let shown = shown(item);
-                self.mistakes.add(
-                    self.place(item),
-                    format!("`{path}` cannot be {shown}"),
-                    format!("write {}", limit.range()),
-                );
-                None
-            }
-        }
     }
 
     fn grants(&mut self, path: &str, key: &Key<'_>, item: &Item<'_>) -> RawGrants {

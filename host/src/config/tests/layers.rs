@@ -7,10 +7,14 @@ fn the_defaults_stand_alone() {
     let loaded = World::new().loaded();
     assert_eq!(loaded.config.strategy, "strategy-adaptive");
     assert_eq!(loaded.config.tools.len(), TOOLS.len());
-    assert!(loaded.files.is_empty());
+    assert_eq!(loaded.config.research, ResearchConfig::default());
+    assert!(loaded.files.is_empty() && loaded.warnings.is_empty());
     for plugin in loaded.config.plugins.values() {
         assert_eq!(plugin.source, PluginSource::Builtin(plugin.name.clone()));
-        assert_eq!(plugin.grants, Grants::default(), "{}", plugin.name);
+        // It runs a program; the others reach nothing.
+        if plugin.name != "agent-gemini-cli" {
+            assert_eq!(plugin.grants, Grants::default(), "{}", plugin.name);
+        }
     }
     assert_eq!(loaded.config.plugins["search-documents"].limits.memory_bytes, 256 << 20);
     assert_eq!(loaded.config.plugins["agent-extractive"].limits, Limits::default());
@@ -33,14 +37,14 @@ fn the_projects_own_file_is_harmless_where_it_lies() {
 fn layers_merge_key_by_key_and_replace_the_rest() {
     let world = World::new()
         .own(
-            "[use]\nestimator = \"mine\"\n\
+            "[use]\nestimator = \"mine\"\n[tools.search]\npages = \"mine\"\n\
              [plugins.mine]\nsource = \"mine.wasm\"\n\
              [plugins.mine.settings]\nlist = [1, 2]\nkept = true\ntable = { a = 1, b = 2 }\n\
              [plugins.mine.grants]\nhosts = [\"a.example.com\", \"b.example.com\"]\n\
              [plugins.mine.limits]\nmemory_mb = 8\nconcurrency = 2\n",
         )
         .here(
-            "[tools.search]\npages = \"mine\"\n\
+            "[tools.search]\nagent = \"agent-extractive\"\n\
              [plugins.mine.settings]\nlist = [3]\ntable = { b = \"x\" }\n\
              [plugins.mine.grants]\nhosts = [\"b.example.com\"]\n\
              [plugins.mine.limits]\nmemory_mb = 9\ncompute_seconds = 0.5\n",
@@ -65,7 +69,7 @@ fn layers_merge_key_by_key_and_replace_the_rest() {
     assert_eq!(mine.limits.compute, std::time::Duration::from_millis(500));
     assert_eq!(mine.origins["/list/0"].to_string(), "plugins.toml:4");
     assert_eq!(mine.origins["/table/b"].to_string(), "plugins.toml:5");
-    assert!(mine.origins["/kept"].to_string().ends_with("home/config/plugins.toml:7"));
+    assert!(mine.origins["/kept"].to_string().ends_with("home/config/plugins.toml:9"));
 }
 
 #[test]

@@ -1,19 +1,28 @@
 //! What users meet: broken files (`tests/config/invalid`, each with what is said
-//! of it; `INSTA_UPDATE=always` blesses), layers, trust, and what is explained.
+//! of it; `INSTA_UPDATE=always` blesses), layers, variables, trust, and what is
+//! explained.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::*;
 
+mod environment;
 mod explain;
 mod invalid;
 mod layers;
+mod routes;
 mod settings;
+mod spending;
 mod trust;
 
-const BUILTINS: &[&str] =
-    &["strategy-adaptive", "extractor-json", "agent-extractive", "search-documents"];
+const BUILTINS: &[&str] = &[
+    "strategy-adaptive",
+    "extractor-json",
+    "agent-gemini-cli",
+    "agent-extractive",
+    "search-documents",
+];
 
 /// A file of the user's own, with a plugin that may reach something.
 const OWN: &str = "\
