@@ -62,7 +62,10 @@ impl Home {
         let mut command = Command::new(program::binary());
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
-            if text.starts_with("BATHYSPHERE_") || text.starts_with("XDG_") || text == "RUST_LOG" {
+            let of_ours = ["BATHYSPHERE_", "XDG_", "GEMINI_", "GOOGLE_"];
+            if of_ours.iter().any(|prefix| text.starts_with(prefix))
+                || ["RUST_LOG", "DEEP_SEARCH_MAX_ITERATIONS"].contains(&&*text)
+            {
                 command.env_remove(&name);
             }
         }
