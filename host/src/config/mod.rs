@@ -17,7 +17,7 @@ mod docs;
 mod error;
 mod explain;
 mod host;
-mod layer;
+pub(crate) mod layer;
 mod limits;
 mod load;
 mod raw;
@@ -26,7 +26,7 @@ mod resolve;
 pub mod resolved;
 mod schema;
 mod settings;
-mod suggest;
+pub(crate) mod suggest;
 mod trust;
 
 pub use directories::Directories;
