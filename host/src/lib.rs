@@ -10,7 +10,7 @@
 //! ```text
 //! cli, mcp → tasks → research → plugins → gates → store, config
 //!              └───→ report ────┘
-//!                    prompts ────────────────────────────→ config
+//!                    research → prompts → config
 //! ```
 //!
 //! An arrow never runs up, and `engine` puts it all together. Only `gates` opens sockets, starts processes, reads

@@ -86,7 +86,7 @@ impl Fence {
 /// The first number that no text holds, in whatever case.
 fn unused(texts: &[&str], digest: impl Fn(u32) -> String) -> String {
     let texts: Vec<String> = texts.iter().map(|text| text.to_ascii_lowercase()).collect();
-    (0..)
+    (0..=u32::MAX)
         .map(|attempt| digest(attempt)[..DIGITS].to_owned())
         .find(|number| !texts.iter().any(|text| text.contains(number)))
         .expect("no text holds every number")

@@ -43,7 +43,7 @@ pub fn load(config_directory: &Path) -> Result<Found, ConfigError> {
                 found.warnings.extend(template.warning());
                 found.templates.push((prompt, path, template));
             }
-            Err(mistakes) => problems.extend(mistakes),
+            Err(error) => problems.extend(error.problems),
         }
     }
     if problems.is_empty() { Ok(found) } else { Err(ConfigError { problems }) }
@@ -58,15 +58,15 @@ fn names(directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {
     Ok(names)
 }
 
-fn read(prompt: Prompt, path: &Path) -> Result<Template, Vec<Problem>> {
+fn read(prompt: Prompt, path: &Path) -> Result<Template, ConfigError> {
     let shown = path.display().to_string();
-    let bytes = read_file(path).map_err(|error| vec![unreadable(path, &error)])?;
-    let text = text(&shown, bytes).map_err(|problem| vec![problem])?;
+    let bytes = read_file(path).map_err(|error| unreadable(path, &error))?;
+    let text = text(&shown, bytes)?;
     if text.trim().is_empty() {
         let problem = Problem::new("this prompt is empty")
             .at(Origin::of(shown))
             .with_hint("write the prompt, or remove the file to have the built-in one");
-        return Err(vec![problem]);
+        return Err(problem.into());
     }
     Template::new(prompt, shown, text)
 }
@@ -88,7 +88,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Problem> {
+fn text(shown: &str, bytes: Vec<u8>) -> Result<String, ConfigError> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
         let mut layers = Layers::default();

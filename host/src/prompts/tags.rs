@@ -29,13 +29,13 @@ pub fn tags(text: &str) -> Vec<Tag<'_>> {
             }
         };
         let inside = start + 2;
-        let end = text[inside..].find(close).map_or(text.len(), |end| inside + end + 2);
-        let word = (close == "%}").then(|| first_word(text, inside..end));
+        let word = (close == "%}").then(|| first_word(text, inside));
         let name = word.as_ref().map_or("", |(name, _)| name);
         if raw && name != "endraw" {
             at = inside;
             continue;
         }
+        let end = text[inside..].find(close).map_or(text.len(), |end| inside + end + 2);
         raw = name == "raw";
         if close != "#}" {
             tags.push(Tag { range: start..end, word });
@@ -46,10 +46,9 @@ pub fn tags(text: &str) -> Vec<Tag<'_>> {
 }
 
 /// After the marks that trim white space.
-fn first_word(text: &str, range: Range<usize>) -> (&str, Range<usize>) {
-    let inside = &text[range.clone()];
-    let rest = inside.trim_start_matches(['-', '+']).trim_start();
-    let start = range.start + inside.len() - rest.len();
+fn first_word(text: &str, inside: usize) -> (&str, Range<usize>) {
+    let rest = text[inside..].trim_start_matches(['-', '+']).trim_start();
+    let start = text.len() - rest.len();
     let length = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
     (&rest[..length], start..start + length)
 }

@@ -14,7 +14,7 @@ use super::tags::{find_name, tags};
 use super::values::{Filled, Values, Variable};
 use crate::config::layer::{Layer, Layers, Place};
 use crate::config::suggest::{quoted, suggestion};
-use crate::config::{Origin, Problem};
+use crate::config::{ConfigError, Origin, Problem};
 
 /// Far more steps than an honest prompt takes.
 const FUEL: u64 = 100_000;
@@ -36,13 +36,13 @@ impl Template {
     }
 
     /// Checks all that can be known beforehand.
-    pub fn new(prompt: Prompt, place: String, text: String) -> Result<Self, Vec<Problem>> {
+    pub fn new(prompt: Prompt, place: String, text: String) -> Result<Self, ConfigError> {
         let template = Self { prompt, place, text };
         let problems = template.problems();
-        if problems.is_empty() { Ok(template) } else { Err(problems) }
+        if problems.is_empty() { Ok(template) } else { Err(ConfigError { problems }) }
     }
 
-    pub fn render(&self, values: &Values<'_>) -> Result<String, Problem> {
+    pub fn render(&self, values: &Values<'_>) -> Result<String, ConfigError> {
         self.fill(&Filled::new(self.prompt, &self.text, values))
     }
 
@@ -57,17 +57,17 @@ impl Template {
         })
     }
 
-    fn fill(&self, filled: &Filled) -> Result<String, Problem> {
+    fn fill(&self, filled: &Filled) -> Result<String, ConfigError> {
         let environment = environment();
         let rendered = environment
             .template_from_named_str(&self.place, &self.text)
             .and_then(|template| template.render(filled.context()))
             .map_err(|error| self.problem(&error))?;
-        filled.fence().on_own_lines(&rendered).map_err(|_| {
+        Ok(filled.fence().on_own_lines(&rendered).map_err(|_| {
             Problem::new("this prompt takes a value apart")
                 .at(Origin::of(&self.place))
                 .with_hint("write a value as it is, such as `{{ query }}`")
-        })
+        })?)
     }
 
     fn problems(&self) -> Vec<Problem> {
@@ -110,7 +110,7 @@ impl Template {
                     .with_hint(format!("write `{{{{ {name} }}}}` where it belongs"))
             })
             .collect();
-        if missing.is_empty() { self.trial().into_iter().collect() } else { missing }
+        if missing.is_empty() { self.trial() } else { missing }
     }
 
     fn forbidden_tags(&self) -> Vec<Problem> {
@@ -134,8 +134,8 @@ impl Template {
     }
 
     /// Fills it as the rounds will, with everything that may be missing there and
-    /// missing.
-    fn trial(&self) -> Option<Problem> {
+    /// missing; the first mistake ends it.
+    fn trial(&self) -> Vec<Problem> {
         let sources = ["https://example.com/".to_owned()];
         let full = Values {
             query: "What is asked?",
@@ -151,26 +151,24 @@ impl Template {
         };
         let bare = Values { context: None, sources: &[], date: "", problem: "", ..full };
         let (late, last) = (Values { round: 2, ..bare }, Values { round: 5, ..full });
-        [full, bare, late, last].iter().find_map(|values| {
-            let filled = Filled::new(self.prompt, &self.text, values);
+        for values in [full, bare, late, last] {
+            let filled = Filled::new(self.prompt, &self.text, &values);
             let rendered = match self.fill(&filled) {
                 Ok(rendered) => rendered,
-                Err(problem) => return Some(problem),
+                Err(error) => return error.problems,
             };
-            let absent = self
-                .prompt
-                .required()
-                .iter()
-                .find(|variable| !rendered.contains(&filled.sign(**variable)))?;
-            let name = absent.name();
-            Some(
-                Problem::new(format!("this prompt does not always show `{name}`"))
+            let shows = |variable: Variable| rendered.contains(&filled.sign(variable));
+            if let Some(absent) = self.prompt.required().iter().find(|known| !shows(**known)) {
+                let name = absent.name();
+                let problem = Problem::new(format!("this prompt does not always show `{name}`"))
                     .at(self.origin(find_name(&self.text, name)))
                     .with_hint(format!(
                         "write `{{{{ {name} }}}}` as it is, and outside of conditions"
-                    )),
-            )
-        })
+                    ));
+                return vec![problem];
+            }
+        }
+        Vec::new()
     }
 
     fn problem(&self, error: &minijinja::Error) -> Problem {
