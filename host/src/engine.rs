@@ -56,7 +56,10 @@ impl Engine {
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));
         let store = Store::open(directories.data.join(DATABASE));
-        let prompts = Prompts::load(&directories.config).expect("stub");
+        let prompts = Prompts::load(&directories.config)?;
+        for warning in prompts.warnings() {
+            tracing::warn!("{warning}");
+        }
         let tasks = Tasks::new(plugins, store, prompts, directories.config.clone());
         Ok(Parts { loaded, tasks: Arc::new(tasks) })
     }

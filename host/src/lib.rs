@@ -4,11 +4,13 @@
 //! A question comes in by the command line (`cli`) or from an MCP client (`mcp`).
 //! `tasks` makes it durable. `research` runs the loop: it asks the strategy
 //! plugin for the next step, carries the step out with backend plugins, and saves
-//! every round before the next begins. `report` turns the outcome into Markdown.
+//! every round before the next begins. `prompts` words what a model is asked;
+//! `report` turns the outcome into Markdown.
 //!
 //! ```text
 //! cli, mcp → tasks → research → plugins → gates → store, config
 //!              └───→ report ────┘
+//!                    research → prompts → config
 //! ```
 //!
 //! An arrow never runs up, and `engine` puts it all together. Only `gates` opens sockets, starts processes, reads

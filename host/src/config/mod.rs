@@ -21,7 +21,7 @@ mod environment;
 mod error;
 mod explain;
 mod host;
-mod layer;
+pub(crate) mod layer;
 mod limits;
 mod load;
 mod raw;
@@ -32,7 +32,7 @@ pub mod resolved;
 mod routes;
 mod schema;
 mod settings;
-mod suggest;
+pub(crate) mod suggest;
 mod trust;
 
 pub use directories::Directories;

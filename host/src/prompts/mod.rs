@@ -1,54 +1,90 @@
-//! Stands in until the prompts are there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prompt {
-    Search,
-    DeepSearch,
-    Verify,
-    DeepResearch,
-    Correction,
+//! What models are asked: five prompts, each a file in `prompts/` that is built in,
+//! and each replaced by a file of the same name in the user's configuration
+//! directory. Knows no plugin, gate or store; reads files at start, and nothing
+//! later.
+//!
+//! What comes from outside (the question, what the asker knows, an earlier report,
+//! addresses) is data. The host cleans and fences it before a template sees it, so
+//! that a template of the user's own is as safe as ours.
+//!
+//! ```text
+//! prompt    which prompts there are, and what each may and must say
+//! answer    the schema and the example of what a prompt asks for
+//! load      the user's files
+//! template  one template, checked and filled
+//! tags      where a template's tags stand
+//! values    the values, as a prompt shows them
+//! fence     lines around data that data cannot forge
+//! clean     data without what nobody sees
+//! mention   data whose `@` names nothing
+//! ```
+
+mod answer;
+mod clean;
+mod fence;
+mod load;
+mod mention;
+mod prompt;
+mod tags;
+mod template;
+mod values;
+
+use std::path::{Path, PathBuf};
+
+pub use answer::is_placeholder;
+pub use prompt::Prompt;
+pub use values::Values;
+
+use crate::config::{ConfigError, Problem};
+use template::Template;
+
+/// All prompts, checked.
+#[derive(Debug, Clone)]
+pub struct Prompts {
+    templates: [Template; Prompt::ALL.len()],
+    files: [Option<PathBuf>; Prompt::ALL.len()],
+    warnings: Vec<Problem>,
 }
-impl Prompt {
-    pub const ALL: [Self; 5] =
-        [Self::Search, Self::DeepSearch, Self::Verify, Self::DeepResearch, Self::Correction];
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::DeepSearch => "deep-search",
-            Self::Verify => "verify",
-            Self::DeepResearch => "deep-research",
-            Self::Correction => "correction",
+
+impl Prompts {
+    /// The built-in ones alone.
+    pub fn built_in() -> Self {
+        Self {
+            templates: Prompt::ALL.map(Template::built_in),
+            files: Prompt::ALL.map(|_| None),
+            warnings: Vec::new(),
         }
     }
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|prompt| prompt.name() == name)
+
+    /// The user's own, where there are any, and the built-in ones for the rest.
+    /// Every mistake in them is reported at once.
+    pub fn load(config_directory: &Path) -> Result<Self, ConfigError> {
+        let found = load::load(config_directory)?;
+        let mut prompts = Self::built_in();
+        prompts.warnings = found.warnings;
+        for (prompt, path, template) in found.templates {
+            prompts.templates[prompt.place()] = template;
+            prompts.files[prompt.place()] = Some(path);
+        }
+        Ok(prompts)
     }
-    pub const fn schema(self) -> &'static str {
-        r#"{"type":"object","required":["report"],"properties":{"report":{"type":"string","minLength":1}}}"#
+
+    /// What the user should hear of, though it stops nothing.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
     }
-    pub const fn example(self) -> &'static str {
-        "{}"
+
+    /// The user's file that a prompt comes from; none for a built-in one.
+    pub fn file(&self, prompt: Prompt) -> Option<&Path> {
+        self.files[prompt.place()].as_deref()
     }
-}
-#[derive(Debug, Clone, Default)]
-pub struct Values<'a> {
-    pub query: &'a str,
-    pub context: Option<&'a str>,
-    pub result: Option<&'a str>,
-    pub sources: &'a [String],
-    pub round: u32,
-    pub max_rounds: u32,
-    pub date: &'a str,
-    pub example: &'a str,
-    pub file: Option<&'a str>,
-    pub problem: Option<&'a str>,
-}
-#[derive(Debug, Clone, Default)]
-pub struct Prompts;
-impl Prompts {
-    pub fn load(_: &std::path::Path) -> Result<Self, std::io::Error> {
-        Ok(Self)
-    }
-    pub fn render(&self, prompt: Prompt, values: &Values<'_>) -> Result<String, std::io::Error> {
-        Ok(format!("{prompt:?} {values:?}"))
+
+    /// The same values give the same text. An error is the template's: a condition
+    /// that the trial at the start did not reach.
+    pub fn render(&self, prompt: Prompt, values: &Values<'_>) -> Result<String, ConfigError> {
+        self.templates[prompt.place()].render(values)
     }
 }
+
+#[cfg(test)]
+mod tests;

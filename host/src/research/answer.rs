@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::plugins::contract::Source;
+use crate::prompts::is_placeholder;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -23,7 +24,8 @@ pub struct Answer {
 #[derive(Deserialize)]
 struct Raw {
     report: String,
-    success: Option<bool>,
+    #[serde(default)]
+    success: Value,
     verified: Option<bool>,
     #[serde(default)]
     metadata: Value,
@@ -35,6 +37,9 @@ impl Answer {
         let raw: Raw = serde_json::from_str(json).map_err(|error| error.to_string())?;
         if raw.report.trim().is_empty() {
             return Err("`report` is empty".to_owned());
+        }
+        if is_placeholder(&raw.report) {
+            return Err("`report` is the example's own, with nothing in it".to_owned());
         }
         let list = |name: &str| raw.metadata[name].as_array().cloned().unwrap_or_default();
         Ok(Self {
@@ -49,7 +54,7 @@ impl Answer {
                 .map(|summary| summary.trim().to_owned())
                 .filter(|summary| !summary.is_empty()),
             report: raw.report,
-            success: raw.success.unwrap_or(true),
+            success: raw.success.as_bool().unwrap_or(true),
             verified: raw.verified,
         })
     }
@@ -109,7 +114,8 @@ mod tests {
 
     #[test]
     fn the_report_alone_is_an_answer_and_nothing_else_is() {
-        let answer = Answer::read(r#"{"report": "x", "metadata": "none"}"#).unwrap();
+        let answer =
+            Answer::read(r#"{"report": "x", "success": "yes", "metadata": "none"}"#).unwrap();
         assert!(answer.success && answer.sources.is_empty() && answer.verified.is_none());
         assert!(Answer::read(r#"{"report": " \n"}"#).unwrap_err().contains("empty"));
         assert!(Answer::read(r#"{"verified": true}"#).unwrap_err().contains("report"));

@@ -24,6 +24,10 @@ pub const MODEL: &str = "model";
 /// report.
 const LONG_REPORT: usize = 2000;
 
+/// Sources that a prompt names: some addresses are long, and each round pays for
+/// them.
+const MOST_SOURCES: usize = 40;
+
 pub struct Asker<'a> {
     run: &'a Run<'a>,
     question: &'a Question,
@@ -104,16 +108,16 @@ impl<'a> Asker<'a> {
     ) -> Result<AgentRequest, CallError> {
         let result = progress.answer();
         let sources: Vec<String> =
-            progress.sources().iter().map(|source| source.url.clone()).collect();
+            progress.sources().into_iter().map(|source| source.url).take(MOST_SOURCES).collect();
         let values = Values {
             query: &self.question.text,
             context: self.question.context.as_deref(),
-            result: (!result.is_empty()).then_some(result.as_str()),
+            result: &result,
             sources: &sources,
             round: number,
             max_rounds: rounds,
             date: &self.run.date,
-            example: prompt.example(),
+            example: Some(prompt.example()),
             ..Values::default()
         };
         let rendered =

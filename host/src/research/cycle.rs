@@ -139,12 +139,8 @@ impl Cycle<'_> {
             ))
         })?;
         let path = file.path().display().to_string();
-        let values = Values {
-            file: Some(&path),
-            problem: Some(problem),
-            example: prompt.example(),
-            ..Values::default()
-        };
+        let values =
+            Values { file: &path, problem, example: Some(prompt.example()), ..Values::default() };
         let correction = AgentRequest {
             purpose: Purpose::Correct,
             prompt: self

@@ -340,7 +340,7 @@ impl Tasks {
             .ok_or_else(|| {
             ErrorReport::from(&CallError::Load(
                 LoadError::new("search", "no search backend serves the tool `search`")
-                    .with_hint("name one in [tools.search] of plugins.toml"),
+                    .with_hint("pass --docs DIR, or name one in [tools.search] of plugins.toml"),
             ))
         })?;
         let found = async {
