@@ -19,8 +19,13 @@ use std::process::Command;
 const TARGET: &str = "wasm32-wasip2";
 
 /// Every crate under `plugins/` that is part of the product.
-const PLUGINS: &[&str] =
-    &["strategy-adaptive", "extractor-json", "search-documents", "agent-extractive"];
+const PLUGINS: &[&str] = &[
+    "strategy-adaptive",
+    "extractor-json",
+    "search-documents",
+    "agent-extractive",
+    "agent-gemini-cli",
+];
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap()).join("..");

@@ -4,10 +4,11 @@
 //!
 //! The rules, each with a test that it refuses:
 //! - only programs named in the grant, found in PATH or by absolute path;
-//! - a private, empty working directory with HOME and TMPDIR inside (`home` and
-//!   `tmp`), removed afterwards;
+//! - a private directory with an empty working directory, a HOME and a TMPDIR side
+//!   by side, removed afterwards;
 //! - an environment of PATH, the granted names and what the plugin adds, which
 //!   may not be a name that makes a program load code or trust another server;
+//! - a granted variable that holds a secret is masked in all that comes back;
 //! - time and output are bounded; a program that passes a limit is ended;
 //! - ending a program ends its whole process group.
 //!
@@ -29,7 +30,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 pub use self::child::Child;
-use self::directory::WorkingDirectory;
+use self::directory::PrivateDirectory;
 use self::environment::Environment;
 pub use self::group::end_all;
 use super::{GateError, GateErrorKind};
@@ -121,7 +122,7 @@ impl ProcessGate {
     pub fn spawn(&self, command: Command) -> Result<Child, GateError> {
         let program = self.locate(&command.program)?;
         self.check_input(&command)?;
-        let directory = WorkingDirectory::create()?;
+        let directory = PrivateDirectory::create()?;
         let environment = self.environment.for_command(&command.environment, &directory)?;
         directory.lay(&command.files)?;
 
@@ -130,7 +131,7 @@ impl ProcessGate {
             .args(&command.arguments)
             .env_clear()
             .envs(environment)
-            .current_dir(directory.path())
+            .current_dir(directory.work())
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -138,7 +139,8 @@ impl ProcessGate {
         let process = system.spawn().map_err(|error| not_started(&command.program, &error))?;
         let timeout =
             command.timeout.map_or(self.limits.timeout, |asked| asked.min(self.limits.timeout));
-        Child::new(process, command, directory, timeout, self.limits.clone())
+        let secrets = self.environment.secrets();
+        Child::new(process, command, directory, timeout, self.limits.clone(), secrets)
     }
 
     fn check_input(&self, command: &Command) -> Result<(), GateError> {

@@ -21,7 +21,7 @@ use crate::digest;
 use crate::gates::Gates;
 use crate::gates::documents::DocumentsGate;
 use crate::gates::http::HttpGate;
-use crate::gates::process::ProcessGate;
+use crate::gates::process::{ProcessGate, ProcessLimits};
 use crate::gates::secrets::Secrets;
 
 /// A plugin that passed every step.
@@ -106,7 +106,11 @@ impl Loader {
 
         let gates = Gates {
             http: HttpGate::new(&config.grants, self.secrets.clone()),
-            process: ProcessGate::new(&config.grants),
+            process: ProcessGate::with_limits(
+                &config.grants,
+                // A program may run as long as the call that started it.
+                ProcessLimits { timeout: config.limits.timeout, ..ProcessLimits::default() },
+            ),
             documents: DocumentsGate::new(
                 &config.grants.directories,
                 self.index_directory.clone(),

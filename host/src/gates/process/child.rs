@@ -6,6 +6,7 @@ use std::future::pending;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,9 +14,10 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::directory::WorkingDirectory;
+use super::directory::PrivateDirectory;
 use super::group::Group;
 use super::{Command, ProcessEvent, ProcessLimits};
+use crate::gates::secrets::{Secret, redact_bytes};
 use crate::gates::{GateError, GateErrorKind};
 
 /// How long we wait for more output after the program and its group have ended: only
@@ -99,6 +101,8 @@ pub struct Child {
     deadline: Instant,
     received: usize,
     limits: ProcessLimits,
+    /// What the program was given and must not tell.
+    secrets: Arc<[Secret]>,
 }
 
 /// What happened while we waited.
@@ -114,9 +118,10 @@ impl Child {
     pub(super) fn new(
         mut process: std::process::Child,
         command: Command,
-        directory: WorkingDirectory,
+        directory: PrivateDirectory,
         timeout: Duration,
         limits: ProcessLimits,
+        secrets: Arc<[Secret]>,
     ) -> Result<Self, GateError> {
         let pipes = (process.stdin.take(), process.stdout.take(), process.stderr.take());
         let program = command.program;
@@ -152,6 +157,7 @@ impl Child {
             deadline: Instant::now() + timeout,
             received: 0,
             limits,
+            secrets,
             group,
             program,
         })
@@ -163,7 +169,7 @@ impl Child {
     pub async fn next(&mut self) -> Result<Option<ProcessEvent>, GateError> {
         loop {
             if let Some(event) = self.events.pop_front() {
-                return Ok(Some(event));
+                return Ok(Some(self.redacted(event)));
             }
             if self.over {
                 return Ok(None);
@@ -276,9 +282,32 @@ impl Child {
         error
     }
 
-    /// A file the program left in its working directory, also after it has ended.
+    /// A file the program left in its working directory or its home, also after it
+    /// has ended.
     pub fn read_file(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, GateError> {
-        self.group.directory().read(path, max_bytes.min(self.limits.output_bytes as u64))
+        let most = max_bytes.min(self.limits.output_bytes as u64);
+        Ok(self.redact(self.group.directory().read(path, most)?))
+    }
+
+    /// The files the program left, as `read_file` takes them.
+    pub fn list_files(&self) -> Vec<String> {
+        let names = self.group.directory().list();
+        names
+            .into_iter()
+            .filter_map(|name| String::from_utf8(self.redact(name.into_bytes())).ok())
+            .collect()
+    }
+
+    fn redacted(&self, event: ProcessEvent) -> ProcessEvent {
+        match event {
+            ProcessEvent::Output(line) => ProcessEvent::Output(self.redact(line)),
+            ProcessEvent::ErrorOutput(line) => ProcessEvent::ErrorOutput(self.redact(line)),
+            ended => ended,
+        }
+    }
+
+    fn redact(&self, bytes: Vec<u8>) -> Vec<u8> {
+        redact_bytes(bytes, self.secrets.iter())
     }
 }
 

@@ -1,5 +1,8 @@
-//! A program's working directory: private, empty but for what is laid into it,
-//! and gone when it is dropped.
+//! A program's private directory: an empty working directory, a home and a
+//! temporary directory side by side, gone when it is dropped.
+//!
+//! They are siblings so that what a program keeps in its home is not part of what
+//! it is asked to work on.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -8,25 +11,41 @@ use std::path::{Component, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use cap_std::fs::OpenOptionsExt as _;
+use cap_std::fs::{Dir, OpenOptionsExt as _};
 
 use crate::gates::{GateError, GateErrorKind};
 
-pub(super) struct WorkingDirectory {
+const WORK: &str = "work";
+const HOME: &str = "home";
+const TEMPORARY: &str = "tmp";
+
+/// What a name in the private home begins with.
+const HOME_PREFIX: &str = "~/";
+
+/// What is listed at the most, and how deep: a program that makes more directories
+/// than this has not made them for us to read.
+const LISTED: usize = 4096;
+const LISTED_DEPTH: usize = 16;
+
+pub(super) struct PrivateDirectory {
     path: PathBuf,
+    /// Opened before a program was here, so that one that puts a link in a
+    /// directory's place does not lead us elsewhere.
+    root: Dir,
 }
 
-impl WorkingDirectory {
+impl PrivateDirectory {
     pub(super) fn create() -> Result<Self, GateError> {
         let create = || {
-            let path = tempfile::Builder::new()
+            let temporary = tempfile::Builder::new()
                 .prefix("bathysphere-")
                 .permissions(fs::Permissions::from_mode(0o700))
-                .tempdir()?
-                .keep();
-            let directory = Self { path };
-            fs::create_dir(directory.home())?;
-            fs::create_dir(directory.temporary())?;
+                .tempdir()?;
+            let root = Dir::open_ambient_dir(temporary.path(), cap_std::ambient_authority())?;
+            let directory = Self { path: temporary.keep(), root };
+            for name in [WORK, HOME, TEMPORARY] {
+                fs::create_dir(directory.path.join(name))?;
+            }
             Ok(directory)
         };
         create().map_err(|error: io::Error| {
@@ -38,22 +57,27 @@ impl WorkingDirectory {
         })
     }
 
+    #[cfg(test)]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
+    pub(super) fn work(&self) -> PathBuf {
+        self.path.join(WORK)
+    }
+
     pub(super) fn home(&self) -> PathBuf {
-        self.path.join("home")
+        self.path.join(HOME)
     }
 
     pub(super) fn temporary(&self) -> PathBuf {
-        self.path.join("tmp")
+        self.path.join(TEMPORARY)
     }
 
     /// Lays files into the directory, before a program has been there.
     pub(super) fn lay(&self, files: &[(String, Vec<u8>)]) -> Result<(), GateError> {
         for (name, contents) in files {
-            let path = self.path.join(checked(name)?);
+            let path = self.path.join(located(name)?);
             let write = || {
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent)?;
@@ -78,7 +102,7 @@ impl WorkingDirectory {
     /// Reads what a program has left, without following a link out of here and
     /// without waiting for a pipe.
     pub(super) fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, GateError> {
-        let relative = checked(name)?;
+        let relative = located(name)?;
         let failed = |error: io::Error| {
             let kind = match error.kind() {
                 io::ErrorKind::NotFound => GateErrorKind::NotFound,
@@ -87,12 +111,9 @@ impl WorkingDirectory {
             };
             GateError::new(kind, format!("cannot read `{name}`: {error}"))
         };
-        let directory =
-            cap_std::fs::Dir::open_ambient_dir(&self.path, cap_std::ambient_authority())
-                .map_err(failed)?;
         let mut options = cap_std::fs::OpenOptions::new();
         options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        let file = directory.open_with(relative, &options).map_err(failed)?;
+        let file = self.root.open_with(relative, &options).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(GateError::new(
                 GateErrorKind::InvalidInput,
@@ -108,6 +129,20 @@ impl WorkingDirectory {
             ));
         }
         Ok(bytes)
+    }
+
+    /// The plain files that a program has left, as `read` takes them, in order.
+    /// Links are neither listed nor followed.
+    pub(super) fn list(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut visited = 0;
+        for (place, prefix) in [(WORK, ""), (HOME, HOME_PREFIX)] {
+            if let Ok(directory) = self.root.open_dir(place) {
+                list_into(&mut names, &mut visited, &directory, prefix, 0);
+            }
+        }
+        names.sort_unstable();
+        names
     }
 
     /// Removes all of it; calling it again does no harm.
@@ -126,7 +161,7 @@ impl WorkingDirectory {
     }
 }
 
-impl Drop for WorkingDirectory {
+impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         self.remove();
     }
@@ -151,18 +186,52 @@ fn open_directories(root: &Path) {
     }
 }
 
-/// A relative name that stays below the directory.
-fn checked(name: &str) -> Result<&Path, GateError> {
-    let path = Path::new(name);
-    let below = path.components().all(|part| matches!(part, Component::Normal(_)));
-    if name.is_empty() || name.contains('\0') || !below {
+/// Adds the files below a directory. What cannot be read, or has no name in
+/// UTF-8, is left out: it could not be asked for either.
+fn list_into(
+    names: &mut Vec<String>,
+    visited: &mut usize,
+    directory: &Dir,
+    prefix: &str,
+    depth: usize,
+) {
+    let Ok(entries) = directory.entries() else { return };
+    for entry in entries.flatten() {
+        *visited += 1;
+        if *visited > LISTED {
+            return;
+        }
+        let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
+            continue;
+        };
+        if kind.is_file() {
+            names.push(format!("{prefix}{name}"));
+        } else if kind.is_dir()
+            && depth < LISTED_DEPTH
+            && let Ok(below) = entry.open_dir()
+        {
+            list_into(names, visited, &below, &format!("{prefix}{name}/"), depth + 1);
+        }
+    }
+}
+
+/// Where a plugin's name for a file leads, from the private directory: into the
+/// working directory, or with `~/` into the home, and never out of them.
+fn located(name: &str) -> Result<PathBuf, GateError> {
+    let (place, relative) = match name.strip_prefix(HOME_PREFIX) {
+        Some(relative) => (HOME, relative),
+        None => (WORK, name),
+    };
+    let below = Path::new(relative).components().all(|part| matches!(part, Component::Normal(_)));
+    if relative.is_empty() || relative.contains('\0') || !below {
         return Err(GateError::new(
             GateErrorKind::InvalidInput,
             format!(
-                "`{}` is not a file name relative to the working directory, without `..`",
+                "`{}` is not a file name relative to the working directory or to `~/`, without \
+                 `..`",
                 name.escape_debug()
             ),
         ));
     }
-    Ok(path)
+    Ok(Path::new(place).join(relative))
 }

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::directory::WorkingDirectory;
+use super::directory::PrivateDirectory;
+use crate::gates::secrets::Secret;
 use crate::gates::{GateError, GateErrorKind};
 
 /// Names that make a program run other code, read another user's files, or talk
@@ -43,17 +45,31 @@ const FORBIDDEN_PREFIXES: &[&str] = &["BASH_FUNC_", "DYLD_", "GIT_", "LD_", "PYT
 /// Programs read these in both cases.
 const FORBIDDEN_SUFFIX: &str = "_PROXY";
 
+/// A variable whose name ends so holds a secret.
+const SECRET_SUFFIXES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSPHRASE"];
+
 /// The part of the host's environment that is passed on, as it was at the start.
 pub(super) struct Environment {
     path: OsString,
     passed: Vec<(String, OsString)>,
+    /// What of it must not come back.
+    secrets: Arc<[Secret]>,
 }
 
 impl Environment {
     pub(super) fn new(granted: &[String], lookup: impl Fn(&str) -> Option<OsString>) -> Self {
-        let passed =
+        let passed: Vec<(String, OsString)> =
             granted.iter().filter_map(|name| Some((name.clone(), lookup(name)?))).collect();
-        Self { path: lookup("PATH").unwrap_or_default(), passed }
+        let secrets = passed
+            .iter()
+            .flat_map(|(name, value)| secrets_in(name, &value.to_string_lossy()))
+            .collect();
+        Self { path: lookup("PATH").unwrap_or_default(), passed, secrets }
+    }
+
+    /// What a program is given and must not tell.
+    pub(super) fn secrets(&self) -> Arc<[Secret]> {
+        self.secrets.clone()
     }
 
     /// All variables of a program. What is granted goes before the private HOME
@@ -61,7 +77,7 @@ impl Environment {
     pub(super) fn for_command(
         &self,
         added: &[(String, String)],
-        directory: &WorkingDirectory,
+        directory: &PrivateDirectory,
     ) -> Result<Vec<(OsString, OsString)>, GateError> {
         let mut variables: Vec<(OsString, OsString)> = vec![
             ("PATH".into(), self.path.clone()),
@@ -134,6 +150,34 @@ impl Environment {
                 ))
             })
     }
+}
+
+/// The secrets that a variable holds, in every form a program may print them: as
+/// they are, line by line (output is read so), and as JSON writes them.
+fn secrets_in(name: &str, value: &str) -> Vec<Secret> {
+    let upper = name.to_ascii_uppercase();
+    let secret = if SECRET_SUFFIXES.iter().any(|suffix| upper.ends_with(suffix)) {
+        value
+    } else if let Some(login) = login_of(value) {
+        login
+    } else {
+        return Vec::new();
+    };
+    let lines = || secret.lines().map(str::trim).filter(|line| !line.is_empty());
+    let escaped = lines().filter_map(|line| {
+        let json = serde_json::Value::from(line).to_string();
+        let inner = &json[1..json.len() - 1];
+        (inner != line).then(|| Secret::new(inner))
+    });
+    lines().map(Secret::new).chain(escaped).collect()
+}
+
+/// The name and password of a URL, as those of proxies have them.
+fn login_of(value: &str) -> Option<&str> {
+    let (_scheme, rest) = value.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (login, _host) = authority.rsplit_once('@')?;
+    login.contains(':').then_some(login)
 }
 
 fn is_executable(path: &Path) -> bool {

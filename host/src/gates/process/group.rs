@@ -18,10 +18,11 @@ use rustix::process::{
 };
 use tokio::sync::oneshot;
 
-use super::directory::WorkingDirectory;
+use super::directory::PrivateDirectory;
 
-/// From the polite signal to the one that cannot be ignored.
-const GRACE: Duration = Duration::from_millis(500);
+/// From the polite signal to the one that cannot be ignored. Who cancels expects
+/// all of it to be gone within a second.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// How long `end_all` waits for the dead to be gone.
 const FAREWELL: Duration = Duration::from_millis(100);
@@ -37,7 +38,7 @@ struct Shared {
     gone: Condvar,
     ending: AtomicBool,
     /// Removed when the last who needs it is done.
-    directory: WorkingDirectory,
+    directory: PrivateDirectory,
 }
 
 impl Shared {
@@ -86,7 +87,7 @@ impl Group {
     /// Takes over a program that leads a group of its own, with its directory.
     pub(super) fn watch(
         process: std::process::Child,
-        directory: WorkingDirectory,
+        directory: PrivateDirectory,
     ) -> io::Result<(Self, oneshot::Receiver<ExitStatus>)> {
         let leader = Pid::from_child(&process);
         let shared = Arc::new(Shared {
@@ -119,7 +120,7 @@ impl Group {
         Ok((Self { shared }, receiver))
     }
 
-    pub(super) fn directory(&self) -> &WorkingDirectory {
+    pub(super) fn directory(&self) -> &PrivateDirectory {
         &self.shared.directory
     }
 
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn ending_at_once_waits_for_nobody_and_leaves_nothing() {
-        let directory = WorkingDirectory::create().expect("a directory");
+        let directory = PrivateDirectory::create().expect("a directory");
         let path = directory.path().to_owned();
         let process = super::super::system_command(Path::new("/bin/sh"))
             .args(["-c", "trap '' TERM; while true; do sleep 0.05; done"])

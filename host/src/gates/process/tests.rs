@@ -261,6 +261,73 @@ async fn dangerous_variables_are_refused() {
     }
 }
 
+/// Grants variables that hold secrets.
+fn gate_with_secrets() -> ProcessGate {
+    let grants = Grants {
+        commands: vec![SHELL.to_owned()],
+        environment: ["API_KEY", "my_token", "PEM_SECRET", "HTTPS_PROXY", "PLAIN", "BAD_PASSWORD"]
+            .map(str::to_owned)
+            .into(),
+        ..Grants::default()
+    };
+    ProcessGate::with_lookup(&grants, ProcessLimits::default(), |name| match name {
+        "PATH" => Some("/usr/bin:/bin".into()),
+        "API_KEY" => Some("key/0123456789".into()),
+        "my_token" => Some("quote\"and\\slash".into()),
+        "PEM_SECRET" => Some("first line\nsecond line".into()),
+        "HTTPS_PROXY" => Some("http://diver:bubbles@proxy.example:3128/".into()),
+        "PLAIN" => Some("plain value".into()),
+        "BAD_PASSWORD" => Some("abc".into()),
+        _ => None,
+    })
+}
+
+#[tokio::test]
+async fn a_granted_secret_does_not_come_back() {
+    let script = r#"
+        echo "key $API_KEY, again ${API_KEY}!"
+        echo "proxy $HTTPS_PROXY, $PLAIN, $BAD_PASSWORD"
+        printf '%s\n' "$PEM_SECRET" "$my_token" 'json quote\"and\\slash' 'url key%2F0123456789'
+        printf '%s' "$API_KEY" > left; printf '%s' "$API_KEY" > "$HOME/left"
+        touch "second line of it"
+        echo "error $API_KEY" >&2
+    "#;
+    let mut child = gate_with_secrets().spawn(shell(script)).expect("it starts");
+    let (mut lines, mut errors) = (Vec::new(), Vec::new());
+    for event in all(&mut child).await.expect("it ends") {
+        match event {
+            ProcessEvent::Output(line) => lines.push(String::from_utf8(line).expect("text")),
+            ProcessEvent::ErrorOutput(line) => errors.push(String::from_utf8(line).expect("text")),
+            _ => {}
+        }
+    }
+    assert_eq!(
+        lines,
+        [
+            "key [secret], again [secret]!",
+            // The name of a proxy is no secret, its login is; three letters protect nothing.
+            "proxy http://[secret]@proxy.example:3128/, plain value, abc",
+            "[secret]",
+            "[secret]",
+            "[secret]",
+            "json [secret]",
+            "url [secret]",
+        ]
+    );
+    assert_eq!(errors, ["error [secret]"]);
+    assert_eq!(child.read_file("left", 99), Ok(b"[secret]".to_vec()));
+    assert_eq!(child.read_file("~/left", 99), Ok(b"[secret]".to_vec()));
+    assert_eq!(child.list_files(), ["left", "[secret] of it", "~/left"]);
+}
+
+#[tokio::test]
+async fn a_secret_cut_in_two_writes_is_masked() {
+    let script = "printf '%s' 'key/01234'; printf '%s\n' '56789'; printf '%s' \"$API_KEY\"";
+    let mut child = gate_with_secrets().spawn(shell(script)).expect("it starts");
+    let masked = [output("[secret]"), output("[secret]"), ProcessEvent::Exited(0)];
+    assert_eq!(all(&mut child).await.expect("it ends"), masked);
+}
+
 #[tokio::test]
 async fn home_can_be_granted() {
     let grants = Grants {
@@ -278,17 +345,19 @@ async fn home_can_be_granted() {
 async fn the_directory_is_private_and_then_gone() {
     let mut child = gate()
         .spawn(shell(
-            "pwd -P; echo $HOME; echo $TMPDIR; ls -A; mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a",
+            "pwd -P; echo $HOME; echo $TMPDIR; ls -A; ls -A $HOME; ls -A $TMPDIR; echo end; \
+             mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a",
         ))
         .expect("it starts");
-    let directory = line(&mut child).await;
-    let path = Path::new(&directory);
+    let work = line(&mut child).await;
+    let path = Path::new(&work).parent().expect("it is inside another");
     assert_eq!(fs::metadata(path).expect("it is there").permissions().mode() & 0o777, 0o700);
+    assert_eq!(Path::new(&work), path.join("work"));
     let resolved = |text: String| fs::canonicalize(text).expect("it is there");
     assert_eq!(resolved(line(&mut child).await), path.join("home"));
     assert_eq!(resolved(line(&mut child).await), path.join("tmp"));
-    // Nothing else is in it.
-    assert_eq!([line(&mut child).await, line(&mut child).await], ["home", "tmp"]);
+    // All three are empty.
+    assert_eq!(line(&mut child).await, "end");
     assert_eq!(child.next().await, Ok(Some(ProcessEvent::Exited(0))));
     assert!(path.exists());
     drop(child);
@@ -299,24 +368,80 @@ async fn the_directory_is_private_and_then_gone() {
 async fn files_are_laid_out_and_read_back() {
     let files = vec![
         ("in.txt".to_owned(), b"one".to_vec()),
-        ("home/.config/settings.json".to_owned(), b"two".to_vec()),
+        ("~/.config/settings.json".to_owned(), b"two".to_vec()),
     ];
-    let script = "cat in.txt $HOME/.config/settings.json > out.txt; ln -s out.txt link";
+    let script = "cat in.txt $HOME/.config/settings.json > out.txt; ln -s out.txt link; \
+                  echo three > $HOME/left; ls -A";
     let mut child = gate().spawn(Command { files, ..shell(script) }).expect("it starts");
-    all(&mut child).await.expect("it ends");
+    // What is laid into the home is not in the working directory.
+    let seen = ["in.txt", "link", "out.txt"].map(output);
+    assert_eq!(all(&mut child).await.expect("it ends")[..3], seen);
     assert_eq!(child.read_file("out.txt", 6), Ok(b"onetwo".to_vec()));
     assert_eq!(child.read_file("link", 6), Ok(b"onetwo".to_vec()));
+    assert_eq!(child.read_file("~/left", 6), Ok(b"three\n".to_vec()));
     let kind = |name, most| child.read_file(name, most).expect_err(name).kind;
     assert_eq!(kind("out.txt", 5), other("too-large"));
     assert_eq!(kind("absent", 5), GateErrorKind::NotFound);
-    for name in ["", "/etc/passwd", "../x", "a/../../x", ".", "x\0"] {
+    assert_eq!(kind("left", 6), GateErrorKind::NotFound);
+    for name in
+        ["", "/etc/passwd", "../x", "a/../../x", ".", "x\0", "~/", "~/../work/in.txt", "~//etc"]
+    {
         assert_eq!(kind(name, 5), GateErrorKind::InvalidInput, "{name:?}");
     }
 }
 
 #[tokio::test]
+async fn what_is_left_is_listed_without_links() {
+    let files = vec![("~/.config/laid".to_owned(), Vec::new())];
+    let script = "mkdir -p b/c $HOME/d; touch z b/c/x $HOME/d/y $TMPDIR/t; mkfifo pipe; \
+                  ln -s /etc etc; ln -s z link; ln -s .. b/up";
+    let mut child = gate().spawn(Command { files, ..shell(script) }).expect("it starts");
+    all(&mut child).await.expect("it ends");
+    assert_eq!(child.list_files(), ["b/c/x", "z", "~/.config/laid", "~/d/y"]);
+    for name in child.list_files() {
+        assert!(child.read_file(&name, 9).is_ok(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_listing_is_bounded() {
+    let script = "i=0; while [ $i -lt 5000 ]; do : > f$i; i=$((i+1)); done; \
+                  d=$HOME; i=0; while [ $i -lt 40 ]; do d=$d/d; i=$((i+1)); done; \
+                  mkdir -p $d; touch $d/deep";
+    let mut child = gate().spawn(shell(script)).expect("it starts");
+    all(&mut child).await.expect("it ends");
+    let names = child.list_files();
+    assert_eq!(names.len(), 4096);
+    assert!(!names.iter().any(|name| name.ends_with("deep")));
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_a_directory_leads_nowhere() {
+    let outside = tempfile::tempdir().expect("a directory");
+    fs::write(outside.path().join("treasure"), "gold").expect("a file");
+    let mut command = shell(
+        "cd ..; rmdir work; ln -s \"$1\" work; rmdir home; ln -s \"$1\" home; \
+         mv \"$PWD\" \"$PWD.moved\"; ln -s \"$1\" \"$PWD\"; echo \"$PWD\"; : done",
+    );
+    let place = outside.path().to_str().expect("text").to_owned();
+    command.arguments.extend(["sh".to_owned(), place]);
+    let mut child = gate().spawn(command).expect("it starts");
+    let path = line(&mut child).await;
+    all(&mut child).await.expect("it ends");
+    assert!(Path::new(&path).join("treasure").exists(), "the test itself lays the link");
+    assert_eq!(child.list_files(), Vec::<String>::new());
+    for name in ["treasure", "~/treasure"] {
+        assert!(child.read_file(name, 9).is_err(), "{name}");
+    }
+    drop(child);
+    eventually("the link is removed", || fs::symlink_metadata(&path).is_err());
+    assert!(outside.path().join("treasure").exists());
+    fs::remove_dir_all(format!("{path}.moved")).expect("what the program moved away");
+}
+
+#[tokio::test]
 async fn files_outside_are_neither_written_nor_read() {
-    for name in ["/tmp/x", "../x", "a/../../x", "", "x\0y", "home"] {
+    for name in ["/tmp/x", "../x", "a/../../x", "", "x\0y", "~/", "~/../x"] {
         let files = vec![(name.to_owned(), Vec::new())];
         let error = spawn_error(Command { files, ..shell("true") });
         assert_eq!(error.kind, GateErrorKind::InvalidInput, "{name:?}: {error}");
@@ -336,7 +461,7 @@ async fn files_outside_are_neither_written_nor_read() {
     let mut child = gate().spawn(command).expect("it starts");
     assert_eq!(all(&mut child).await.expect("it ends"), [ProcessEvent::Exited(0)]);
     assert_eq!(child.read_file("plain", 9), Ok(b"x\n".to_vec()));
-    for name in ["file", "dir/treasure", "pipe", "home"] {
+    for name in ["file", "dir/treasure", "dir", "pipe"] {
         assert!(child.read_file(name, 9).is_err(), "{name}");
     }
 }
@@ -436,6 +561,26 @@ async fn a_program_deaf_to_the_polite_signal_is_ended() {
     drop(child);
     assert!(start.elapsed() < Duration::from_millis(400), "dropping does not wait");
     eventually("the deaf program has ended", || test_kill_process(process).is_err());
+}
+
+#[tokio::test]
+async fn a_deaf_launcher_and_its_child_are_ended_within_a_second() {
+    // As a launcher does that only hands signals on, to one that hears none either.
+    let script =
+        "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; pwd; while :; do sleep 0.05; done' &
+                  echo $$; while :; do wait; done";
+    let mut child = gate().spawn(shell(script)).expect("it starts");
+    let mut lines = [line(&mut child).await, line(&mut child).await, line(&mut child).await];
+    lines.sort();
+    let [directory, one, other] = lines;
+    let processes = [one, other].map(|line| Pid::from_raw(line.parse().expect("a number")));
+    let start = Instant::now();
+    drop(child);
+    for process in processes {
+        eventually("both have ended", || !is_running(process.expect("not zero")));
+    }
+    eventually("the directory is removed", || !Path::new(&directory).exists());
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
 #[tokio::test]

@@ -84,6 +84,11 @@ impl process::HostChild for State {
         Ok(child.0.read_file(&path, max_bytes).map_err(Into::into))
     }
 
+    async fn list_files(&mut self, child: Resource<RunningChild>) -> wasmtime::Result<Vec<String>> {
+        self.allowance.host_call()?;
+        Ok(self.table.get(&child)?.0.list_files())
+    }
+
     async fn drop(&mut self, child: Resource<RunningChild>) -> wasmtime::Result<()> {
         self.table.delete(child)?;
         Ok(())
