@@ -12,8 +12,13 @@ mod layers;
 mod settings;
 mod trust;
 
-const BUILTINS: &[&str] =
-    &["strategy-adaptive", "extractor-json", "agent-extractive", "search-documents"];
+const BUILTINS: &[&str] = &[
+    "strategy-adaptive",
+    "extractor-json",
+    "agent-extractive",
+    "agent-gemini-cli",
+    "search-documents",
+];
 
 /// A file of the user's own, with a plugin that may reach something.
 const OWN: &str = "\
