@@ -16,6 +16,8 @@ mod support;
 mod bad_input;
 mod citations;
 mod concurrency;
+mod gemini_agent;
+mod gemini_real;
 mod lifecycle;
 mod malformed;
 mod outside;

@@ -7,7 +7,7 @@
 //! reader, is answered by itself.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -44,8 +44,8 @@ impl Answer {
         let text = text.into();
         let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let (start, end) = text.split_at(middle);
-        let pieces = [start, end].iter().filter(|piece| !piece.is_empty());
-        Self::Text { pieces: pieces.map(|piece| (*piece).to_owned()).collect(), finish: "STOP" }
+        let pieces = [start, end].into_iter().filter(|piece| !piece.is_empty());
+        Self::Text { pieces: pieces.map(str::to_owned).collect(), finish: "STOP" }
     }
 
     pub fn search(query: &str) -> Self {
@@ -460,7 +460,12 @@ fn beside(purpose: Purpose, found: &[(String, String)]) -> Option<Answer> {
 }
 
 /// One message of the API. Every one counts the same tokens.
-fn message(request: &Recorded, found: &[(String, String)], parts: &Value, finish: Option<&str>) -> Value {
+fn message(
+    request: &Recorded,
+    found: &[(String, String)],
+    parts: &Value,
+    finish: Option<&str>,
+) -> Value {
     let mut candidate = json!({ "index": 0 });
     if parts.as_array().is_some_and(|parts| !parts.is_empty()) {
         candidate["content"] = json!({ "role": "model", "parts": parts });

@@ -19,8 +19,8 @@ mod trust;
 const BUILTINS: &[&str] = &[
     "strategy-adaptive",
     "extractor-json",
-    "agent-gemini-cli",
     "agent-extractive",
+    "agent-gemini-cli",
     "search-documents",
 ];
 
