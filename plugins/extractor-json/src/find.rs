@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::node::Node;
-use crate::quotes::near;
+use crate::quotes::{near, trim_start};
 use crate::schema::{Schema, Wanted};
+use crate::tolerant::Manner;
 use crate::{exact, strict, tolerant};
 
 /// White space after a bracket that is looked through.
@@ -40,7 +41,8 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
     let text = text.trim_start_matches('\u{feff}');
     let mut problem = None;
     for (region, note) in regions(text) {
-        let mut search = Search { schema: &schema, best: None, problem: None };
+        let mut search =
+            Search { schema: &schema, best: None, last: None, problem: None, values: 0 };
         search.region(region);
         if let Some(mut found) = search.best {
             found.extraction.notes.extend(note.map(str::to_owned));
@@ -82,30 +84,88 @@ fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
 struct Search<'a> {
     schema: &'a Schema,
     best: Option<Found>,
+    /// Where the last value stands that would do as well as the best.
+    last: Option<Last>,
     problem: Option<String>,
+    /// Bytes of the values that were read.
+    values: usize,
 }
 
 struct Found {
     extraction: Extraction,
     rank: Rank,
+    start: usize,
+}
+
+struct Last {
+    start: usize,
+    end: usize,
+    /// Bytes before it that belong to no value.
+    talk: usize,
+}
+
+/// A value that was read, and where.
+struct Read<'a> {
+    node: &'a Node<'a>,
+    start: usize,
+    end: usize,
+    complete: bool,
+    exact: bool,
+    place: Surroundings,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Surroundings {
+    /// In brackets: one of a list.
+    listed: bool,
+    /// Right after the opening of a `json` fence.
+    fenced: bool,
 }
 
 /// What makes one value the likelier answer, the weightiest first.
+///
+/// Where fields are asked for by name, what fits has them all, and of those the
+/// last complete one is the answer: a draft, an example out of the prompt or the
+/// result of the round before may stand in front of it, however well written,
+/// and nothing but a broken-off attempt behind it. Where no names are given, the
+/// first is what the text is about, and how a value stands there tells more.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     known_fields: usize,
-    holds_objects: bool,
+    standing: Standing,
     complete: bool,
-    filled: bool,
+    fenced: bool,
     exact: bool,
 }
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// A list without objects: a reference, a few steps, a remark in brackets.
+    Plain,
+    Empty,
+    /// An object in a list, or the list itself.
+    Listed,
+    Alone,
+}
+
+/// What is thought of a value.
+enum Judgement {
+    Unfit,
+    Worse,
+    Better(Rank),
+}
+
+/// Talk before the last of several values from which on it is thinking, and the
+/// last value its outcome; in bytes.
+const MUCH_TALK: usize = 300;
 
 impl Search<'_> {
     fn region(&mut self, text: &str) {
         let trimmed = text.trim();
         if self.schema.wanted() == Wanted::Scalar {
             if serde_json::from_str::<Value>(trimmed).is_ok() {
-                self.offer_exact(trimmed);
+                self.offer_exact(trimmed, 0, Surroundings::default());
             }
             return;
         }
@@ -130,9 +190,11 @@ impl Search<'_> {
     /// Tries every opening bracket; with `jump`, what was read is passed over.
     fn scan(&mut self, text: &str, jump: bool) {
         let mut failures = Budget::for_failures(text.len());
+        let mut lists = Lists::new(text);
         let wanted = self.schema.wanted();
         let bytes = text.as_bytes();
         let mut at = 0;
+        (self.last, self.values) = (None, 0);
         while at < bytes.len() && !failures.is_spent() {
             let byte = bytes[at];
             let opens = match wanted {
@@ -140,12 +202,19 @@ impl Search<'_> {
                 Wanted::Array => byte == b'[',
                 Wanted::Any | Wanted::Scalar => matches!(byte, b'{' | b'['),
             };
+            if byte == b'[' && self.schema.names().is_empty() {
+                lists.open(at);
+            }
             if !opens || (byte == b'{' && !promising(bytes, at + 1)) {
                 at += 1;
                 continue;
             }
             let mut budget = Budget::for_attempt(text.len() - at);
-            let (next, read) = self.attempt(text, at, &mut budget);
+            let place = Surroundings { listed: lists.hold(at), fenced: is_fenced(text, at) };
+            let (next, read) = self.attempt(text, at, place, &mut budget);
+            if read {
+                self.values += next - at;
+            }
             if read && jump {
                 at = next;
             } else {
@@ -156,10 +225,41 @@ impl Search<'_> {
         if wanted == Wanted::Any && self.best.is_none() {
             self.arrays(text);
         }
+        if jump {
+            self.take_last_word(text);
+        }
+    }
+
+    /// After much thinking the last value is the answer, when the text ends with
+    /// it.
+    fn take_last_word(&mut self, text: &str) {
+        let (Some(last), Some(best)) = (self.last.take(), &self.best) else {
+            return;
+        };
+        let silent = |character: char| character.is_whitespace() || matches!(character, '`' | '.' | '*');
+        if last.start <= best.start
+            || last.talk < MUCH_TALK
+            || !text[last.end..].trim_start_matches(silent).is_empty()
+        {
+            return;
+        }
+        let before = self.best.take();
+        let place = Surroundings { listed: false, fenced: is_fenced(text, last.start) };
+        let mut budget = Budget::for_attempt(text.len() - last.start);
+        self.attempt(text, last.start, place, &mut budget);
+        if self.best.is_none() {
+            self.best = before;
+        }
     }
 
     /// Tries to read a value; returns where to go on, and whether one was read.
-    fn attempt(&mut self, text: &str, at: usize, budget: &mut Budget) -> (usize, bool) {
+    fn attempt(
+        &mut self,
+        text: &str,
+        at: usize,
+        place: Surroundings,
+        budget: &mut Budget,
+    ) -> (usize, bool) {
         match strict::end_of_value(text, at, budget) {
             Ok(end) => {
                 let exact = &text[at..end];
@@ -168,7 +268,7 @@ impl Search<'_> {
                         self.problem = Some(format!("/{name} is missing"));
                     }
                     Some(_) => {}
-                    None => self.offer_exact(exact),
+                    None => self.offer_exact(exact, at, place),
                 }
                 return (end, true);
             }
@@ -178,26 +278,40 @@ impl Search<'_> {
         if self.schema.wanted() == Wanted::Any && text.as_bytes()[at] == b'[' {
             return (at + 1, false);
         }
+        let manner = Manner { names: self.schema.names(), nesting: true };
         if let Some(unescaped) = unescaped(text, at, budget) {
             let mut inner = Budget::for_attempt(unescaped.len());
-            if let Ok(parsed) = tolerant::parse(&unescaped, 0, &mut inner) {
-                self.offer_mended(&parsed, 0, Some("one layer of escapes was taken off"));
+            if let Ok(parsed) = tolerant::parse(&unescaped, 0, manner, &mut inner) {
+                let read = Read { start: at, end: text.len(), ..Read::mended(&parsed, 0, place) };
+                self.offer_mended(&parsed, &read, Some("one layer of escapes was taken off"));
                 return (text.len(), true);
             }
             budget.spend(inner.spent());
         }
-        match tolerant::parse(text, at, budget) {
-            Ok(parsed) => {
-                self.offer_mended(&parsed, at, None);
-                (parsed.end.max(at + 1), true)
+        let parsed = match tolerant::parse(text, at, manner, budget) {
+            Ok(parsed) => parsed,
+            Err(next) => return (next, false),
+        };
+        let fits = self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None);
+        let mut end = parsed.end;
+        // What opens inside a string may never close: then its quotation marks
+        // are taken as they come.
+        if parsed.nested && (!fits || parsed.truncated) {
+            let manner = Manner { nesting: false, ..manner };
+            let mut budget = Budget::for_attempt(text.len() - at);
+            if let Ok(parsed) = tolerant::parse(text, at, manner, &mut budget)
+                && self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None)
+            {
+                end = parsed.end;
             }
-            Err(next) => (next, false),
         }
+        (end.max(at + 1), true)
     }
 
     /// Where nothing else was found, a broken array may be what was meant.
     fn arrays(&mut self, text: &str) {
         let mut failures = Budget::for_failures(text.len());
+        let manner = Manner { names: self.schema.names(), nesting: true };
         let mut at = 0;
         while let Some(next) = text[at..].find('[') {
             if failures.is_spent() || self.best.is_some() {
@@ -212,9 +326,10 @@ impl Search<'_> {
                 at = place;
                 continue;
             }
-            match tolerant::parse(text, at, &mut budget) {
+            match tolerant::parse(text, at, manner, &mut budget) {
                 Ok(parsed) => {
-                    self.offer_mended(&parsed, at, None);
+                    let read = Read::mended(&parsed, at, Surroundings::default());
+                    self.offer_mended(&parsed, &read, None);
                     at = parsed.end.max(at + 1);
                 }
                 Err(next) => {
@@ -225,72 +340,141 @@ impl Search<'_> {
         }
     }
 
-    /// Exact JSON, as it stands in the text.
-    fn offer_exact(&mut self, json: &str) {
+    /// Exact JSON, as it stands in the text from `start` on.
+    fn offer_exact(&mut self, json: &str, start: usize, place: Surroundings) {
         let Some(node) = exact::read(json) else {
             return;
         };
-        if let Some(rank) = self.rank(&node, true, true) {
+        let end = start + json.len();
+        let read = Read { node: &node, start, end, complete: true, exact: true, place };
+        if let Judgement::Better(rank) = self.judge(&read) {
             let extraction =
                 Extraction { json: json.to_owned(), repaired: false, notes: Vec::new() };
-            self.best = Some(Found { extraction, rank });
+            self.best = Some(Found { extraction, rank, start });
         }
     }
 
-    /// What was read from `start` on, with a note of what was done before.
+    /// What was read from broken JSON, with a note of what was done before. False
+    /// when it does not fit.
     fn offer_mended(
         &mut self,
         parsed: &tolerant::Parsed,
-        start: usize,
+        read: &Read,
         before: Option<&'static str>,
-    ) {
+    ) -> bool {
         if parsed.out_of_range && !parsed.node.is_in_range() {
-            return;
+            return false;
         }
-        if let Some(rank) = self.rank(&parsed.node, false, !parsed.truncated) {
-            let mut json = String::with_capacity(parsed.end.saturating_sub(start));
-            parsed.node.write(&mut json);
-            let mut notes: Vec<String> =
-                before.iter().chain(&parsed.notes).map(|note| (*note).to_owned()).collect();
-            // All other repairs leave a note of their own.
-            if notes.is_empty() {
-                notes.push("commas were mended".to_owned());
-            }
-            let extraction = Extraction { json, repaired: true, notes };
-            self.best = Some(Found { extraction, rank });
+        let rank = match self.judge(read) {
+            Judgement::Unfit => return false,
+            Judgement::Worse => return true,
+            Judgement::Better(rank) => rank,
+        };
+        let mut json = String::with_capacity(parsed.end.min(read.end - read.start));
+        parsed.node.write(&mut json);
+        let mut notes: Vec<String> =
+            before.iter().chain(&parsed.notes).map(|note| (*note).to_owned()).collect();
+        // All other repairs leave a note of their own.
+        if notes.is_empty() {
+            notes.push("commas were mended".to_owned());
         }
+        let extraction = Extraction { json, repaired: true, notes };
+        self.best = Some(Found { extraction, rank, start: read.start });
+        true
     }
 
-    /// The rank of a value that fits and is likelier than what there is.
-    fn rank(&mut self, value: &Node, exact: bool, complete: bool) -> Option<Rank> {
-        if let Some(problem) = self.schema.problem(value) {
+    /// Whether a value fits, and is likelier than what there is.
+    fn judge(&mut self, read: &Read) -> Judgement {
+        if let Some(problem) = self.schema.problem(read.node) {
             self.problem.get_or_insert(problem);
-            return None;
+            return Judgement::Unfit;
         }
+        let named = !self.schema.names().is_empty();
         let rank = Rank {
-            known_fields: self.schema.known_fields(value),
-            holds_objects: match value {
-                Node::Object(_) => true,
-                Node::Array(items) => items.iter().any(|item| matches!(item, Node::Object(_))),
-                _ => false,
+            known_fields: match self.schema.requires_fields() {
+                true => 0,
+                false => self.schema.known_fields(read.node),
             },
-            complete,
-            filled: match value {
-                Node::Object(fields) => !fields.is_empty(),
-                Node::Array(items) => !items.is_empty(),
-                _ => true,
+            standing: match read.node {
+                _ if named => Standing::Alone,
+                Node::Object(fields) if fields.is_empty() => Standing::Empty,
+                Node::Object(_) if read.place.listed => Standing::Listed,
+                Node::Object(_) => Standing::Alone,
+                Node::Array(items) if items.iter().any(|item| matches!(item, Node::Object(_))) => {
+                    Standing::Listed
+                }
+                _ => Standing::Plain,
             },
-            exact,
+            complete: read.complete,
+            fenced: !named && read.place.fenced,
+            exact: !named && read.exact,
         };
-        // Of equals the last is a model's last word; without names to go by, the
-        // first is what the text is about.
-        let later_wins = self.schema.names_fields();
-        let better = match &self.best {
-            None => true,
-            Some(best) => rank > best.rank || (later_wins && rank == best.rank),
-        };
-        better.then_some(rank)
+        if !named && rank.standing == Standing::Alone {
+            let talk = read.start.saturating_sub(self.values);
+            self.last = Some(Last { start: read.start, end: read.end, talk });
+        }
+        match &self.best {
+            Some(best) if rank < best.rank || (!named && rank == best.rank) => Judgement::Worse,
+            _ => Judgement::Better(rank),
+        }
     }
+}
+
+impl<'a> Read<'a> {
+    fn mended(parsed: &'a tolerant::Parsed, start: usize, place: Surroundings) -> Self {
+        let complete = !parsed.truncated;
+        Read { node: &parsed.node, start, end: parsed.end, complete, exact: false, place }
+    }
+}
+
+/// The lists of objects in a text, as far as it was read: what stands in one is
+/// an example or an item, seldom the answer.
+struct Lists<'a> {
+    text: &'a str,
+    end: usize,
+    budget: Budget,
+}
+
+impl<'a> Lists<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, end: 0, budget: Budget::for_failures(text.len()) }
+    }
+
+    fn hold(&self, at: usize) -> bool {
+        at < self.end
+    }
+
+    /// Looks at the bracket at `at`: whether objects stand in it, up to where it
+    /// closes.
+    fn open(&mut self, at: usize) {
+        let inside = &self.text[at + 1..];
+        if at < self.end
+            || self.budget.is_spent()
+            || !trim_start(near(inside, LONGEST_SPACE)).starts_with('{')
+        {
+            return;
+        }
+        let mut depth = 1_usize;
+        for (offset, byte) in inside.bytes().enumerate() {
+            match byte {
+                b'[' => depth += 1,
+                b']' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                self.budget.spend(offset);
+                self.end = at + 1 + offset;
+                return;
+            }
+        }
+        self.budget.spend(inside.len());
+    }
+}
+
+/// Whether the opening of a `json` fence stands right before.
+fn is_fenced(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches([' ', '\n', '\r', '\t']);
+    ["```json", "```JSON", "```json5", "```jsonc"].iter().any(|fence| before.ends_with(fence))
 }
 
 /// Whether the inside of an object can begin here. Most braces in prose and noise

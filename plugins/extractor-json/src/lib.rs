@@ -3,8 +3,8 @@
 //! the value that is not in the text.
 //!
 //! `find` chooses among the values in a text; `strict` finds the end of exact
-//! JSON and `exact` reads it, `tolerant` (with `quotes`) reads broken JSON; `node`
-//! is what both read, borrowed from the text; `schema` says what fits; `budget`
+//! JSON and `exact` reads it, `tolerant` (with `strings`, `quotes` and `words`)
+//! reads broken JSON; `node` is what both read, borrowed from the text; `schema` says what fits; `budget`
 //! keeps the work linear.
 
 mod budget;
@@ -16,7 +16,9 @@ mod node;
 mod quotes;
 mod schema;
 mod strict;
+mod strings;
 mod tolerant;
+mod words;
 
 pub use find::{Extraction, Failure, extract};
 

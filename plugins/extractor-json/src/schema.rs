@@ -1,6 +1,6 @@
 //! Does a value fit a JSON Schema? The part of JSON Schema that tells answers
-//! apart: types, required and listed fields, enumerations, items, references and
-//! combinations. What is not understood forbids nothing.
+//! apart: types, required and listed fields, the length of strings, enumerations,
+//! items, references and combinations. What is not understood forbids nothing.
 //!
 //! A schema is read into rules once, because every item of a long list is
 //! checked against the same few of them.
@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::escapes;
 use crate::node::Node;
 
 /// What was asked for.
@@ -19,7 +20,8 @@ pub struct Schema {
     /// The rule of the whole value.
     root: usize,
     wanted: Wanted,
-    names_fields: bool,
+    /// All names of fields, at any depth; empty when it names none at its root.
+    names: Vec<String>,
 }
 
 /// Which kind of value the schema wants.
@@ -41,6 +43,8 @@ struct Rule {
     types: Option<Types>,
     listed: Option<Vec<Value>>,
     fixed: Option<Value>,
+    /// Characters that a string must have.
+    shortest: u64,
     required: Vec<String>,
     properties: Vec<(String, usize)>,
     items: Option<usize>,
@@ -84,18 +88,31 @@ impl Schema {
             Some(Value::Array(names)) => !names.is_empty(),
             _ => false,
         };
-        let names_fields = filled("properties") || filled("required") || filled("items");
-        Ok(Self { rules, root: place, wanted: wanted(whole), names_fields })
+        let mut names = Vec::new();
+        if filled("properties") || filled("required") || filled("items") {
+            for rule in &rules {
+                names.extend(rule.required.iter().cloned());
+                names.extend(rule.properties.iter().map(|(name, _)| name.clone()));
+            }
+            names.sort_unstable();
+            names.dedup();
+        }
+        Ok(Self { rules, root: place, wanted: wanted(whole), names })
     }
 
     pub fn wanted(&self) -> Wanted {
         self.wanted
     }
 
-    /// Whether the schema names fields, so that it can tell one answer from
-    /// another.
-    pub fn names_fields(&self) -> bool {
-        self.names_fields
+    /// The fields that the schema names, at any depth; empty when it names none,
+    /// so that it cannot tell one answer from another.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether some fields must be there.
+    pub fn requires_fields(&self) -> bool {
+        !self.rules[self.root].required.is_empty()
     }
 
     /// A required name that exact JSON does not even hold as text. Quick: it
@@ -148,6 +165,12 @@ impl Schema {
             && !value.equals(fixed)
         {
             return Some(format!("{place} is not the fixed value"));
+        }
+        if let Node::Text { raw, escaped } = value
+            && rule.shortest > 0
+            && !is_long_enough(&escapes::resolve(raw, *escaped), rule.shortest)
+        {
+            return Some(format!("{place} is shorter than {}", rule.shortest));
         }
         if let Node::Object(fields) = value {
             for name in &rule.required {
@@ -257,6 +280,7 @@ impl Reader<'_> {
             },
             listed: list("enum").cloned(),
             fixed: schema.get("const").cloned(),
+            shortest: schema.get("minLength").and_then(Value::as_u64).unwrap_or(0),
             required: list("required").map(names).unwrap_or_default(),
             properties: schema
                 .get("properties")
@@ -318,6 +342,11 @@ impl Type {
     }
 }
 
+fn is_long_enough(text: &str, shortest: u64) -> bool {
+    let shortest = usize::try_from(shortest).unwrap_or(usize::MAX);
+    text.chars().take(shortest).count() == shortest
+}
+
 fn is_type(value: &Node, kind: Type) -> bool {
     match kind {
         Type::Object => matches!(value, Node::Object(_)),
@@ -361,7 +390,8 @@ mod tests {
                 "level": {"enum": ["a", "b"]},
                 "sources": {"type": "array", "items": {"$ref": "#/$defs/source"}},
                 "note": {"type": ["string", "null"]},
-                "either": {"anyOf": [{"type": "integer"}, {"const": "x"}]}
+                "either": {"anyOf": [{"type": "integer"}, {"const": "x"}]},
+                "report": {"type": "string", "minLength": 2}
             },
             "$defs": {"source": {"type": "object", "required": ["url"]}}
         });
@@ -374,6 +404,7 @@ mod tests {
             (json!({"level": "c"}), "/level is none of the listed values"),
             (json!({"sources": [{}]}), "/sources/0/url is missing"),
             (json!({"note": 1}), "/note is of none of the allowed types"),
+            (json!({"report": "é"}), "/report is shorter than 2"),
             (json!({"either": 1.5}), "/either fits none of the allowed forms"),
         ] {
             let mut value = good.clone();
