@@ -295,7 +295,8 @@ impl Mark<'_> {
         let value = is_quote(first)
             && (!gap.is_empty() || self.at > self.start && is_quoted_value(next))
             || first.is_ascii_digit()
-            || matches!(first, '[' | '{' | '-');
+            || matches!(first, '[' | '{' | '-')
+            || !gap.is_empty() && is_word_value(next);
         if first == ':' || !matches!(first, '}' | ',' | '=') && !literal && !value {
             let before = &self.text[self.start..self.at];
             if first != ':' && is_unclosed(before) {
@@ -326,8 +327,9 @@ impl Mark<'_> {
             return Verdict::Closes;
         }
         if !gap.is_empty() && looks_like_name(next) && knows(self.names, next) {
-            let word = end_of_word(next);
-            let value = trim_start(next[word..].trim_start_matches([':', '"', '\'']));
+            let rest = &next[end_of_word(next)..];
+            let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+            let value = trim_start(trim_start(rest).trim_start_matches(':'));
             if gap.contains('\n') || starts_value(value) {
                 return Verdict::Closes;
             }
@@ -344,8 +346,12 @@ impl Mark<'_> {
         // Nothing ends the string after this mark, and a colon follows it: so it
         // closes a name, and the mark before it was the string's end.
         match self.last_inner {
-            Some(mark) if first == ':' && end_of_word(&self.text[mark + 1..]) == self.at - mark - 1 => {
-                Verdict::Ended { end: mark, next: mark + 1 }
+            Some(mark) if first == ':' => {
+                let name = self.text[mark..self.at].trim_start_matches(is_quote);
+                if !name.is_empty() && end_of_word(name) == name.len() {
+                    return Verdict::Ended { end: mark, next: self.at - name.len() };
+                }
+                Verdict::Closes
             }
             _ => Verdict::Closes,
         }
@@ -432,11 +438,17 @@ fn closes_if(yes: bool) -> Verdict {
     if yes { Verdict::Closes } else { Verdict::Inner }
 }
 
+/// `word}`: a value of one word, at the end of an object or before a comma.
+pub fn is_word_value(text: &str) -> bool {
+    let text = near(text, LONGEST_NAME);
+    let end = end_of_word(text);
+    end > 0 && trim_start(&text[end..]).starts_with([',', '}'])
+}
+
 /// `"name"}`: a name that was given no value, at the end of an object.
 fn is_lone_name(text: &str) -> bool {
-    let Some(inner) = near(text, LONGEST_NAME).strip_prefix('"') else {
-        return false;
-    };
+    let text = near(text, LONGEST_NAME);
+    let inner = text.strip_prefix('"').unwrap_or(text);
     let end = end_of_word(inner);
     end > 0
         && inner[end..].strip_prefix('"').is_some_and(|rest| trim_start(rest).starts_with('}'))

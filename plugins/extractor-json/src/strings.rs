@@ -37,8 +37,7 @@ impl<'a> Parser<'a, '_> {
             return self.slashed();
         }
         let open = self.peek().unwrap_or('"');
-        let triple = self.triple(open);
-        if let Some(content) = triple {
+        if let Some(content) = self.triple(open) {
             return content;
         }
         self.at += open.len_utf8();
@@ -156,6 +155,25 @@ impl<'a> Parser<'a, '_> {
         self.note("quotation marks were replaced");
         self.at += mark.len() * 2 + end;
         Some((&inner[..end], inner[..end].contains('\\')))
+    }
+
+    /// A value that stands in a fence of its own; the word after the opening, on a
+    /// line of its own, only says what language it is in.
+    pub(crate) fn fenced_value(&mut self) -> Option<Node<'a>> {
+        let inner = self.rest().strip_prefix("```")?;
+        self.budget.spend(inner.len() / 8);
+        let end = inner.find("```")?;
+        if !trim_start(&inner[end + 3..]).starts_with([',', '}', ']']) {
+            return None;
+        }
+        self.note("quotation marks were replaced");
+        self.at += end + 6;
+        let content = &inner[..end];
+        let content = match content.split_once('\n') {
+            Some((word, code)) if word.chars().all(char::is_alphanumeric) => code.trim_end(),
+            _ => content,
+        };
+        Some(Node::Text { raw: Cow::Borrowed(content), escaped: false })
     }
 
     /// The text ended inside a string. Where the object looks closed all the

@@ -46,7 +46,7 @@ fn the_last_of_equals_is_the_answer_when_fields_are_named() {
     assert_eq!(value(text, ANSWER)["result"], "final");
     assert_eq!(value(text, "{}")["result"], "draft");
     let cut = r#"{"result": "whole", "verified": true} and {"result": "cut", "verified": false, "sources": ["#;
-    assert_eq!(value(cut, ANSWER)["result"], "cut", "more of the asked fields");
+    assert_eq!(value(cut, ANSWER)["result"], "whole", "what is cut off is not the last word");
 }
 
 #[test]
@@ -87,14 +87,18 @@ fn common_damage_is_mended() {
 
 #[test]
 fn nothing_is_invented() {
-    for (broken, meant) in [
-        (r#"{"a": 1, "b": }"#, json!({"a": 1})),
-        (r#"{"a": 1, "b":"#, json!({"a": 1})),
-        (r#"{"a": 1, "b"#, json!({"a": 1})),
-        (r#"{"a": 1, "b": tr"#, json!({"a": 1})),
-        (r#"{"a": 1, "b": -"#, json!({"a": 1})),
+    let named = r#"{"required": ["a"], "properties": {"a": {}, "b": {}}}"#;
+    for (broken, kept, filled) in [
+        (r#"{"a": 1, "b": }"#, json!({"a": 1}), json!({"a": 1, "b": ""})),
+        (r#"{"a": 1, "b":}"#, json!({"a": 1}), json!({"a": 1, "b": null})),
+        (r#"{"a": 1, "b":"#, json!({"a": 1}), json!({"a": 1})),
+        (r#"{"a": 1, "b"#, json!({"a": 1}), json!({"a": 1})),
+        (r#"{"a": 1, "b": tr"#, json!({"a": 1}), json!({"a": 1, "b": true})),
+        (r#"{"a": 1, "b": -"#, json!({"a": 1}), json!({"a": 1, "b": 0})),
+        (r#"{"a": 1, "b": ["x", "y"#, json!({"a": 1, "b": ["x"]}), json!({"a": 1, "b": ["x", "y"]})),
     ] {
-        assert_eq!(value(broken, "{}"), meant, "{broken}");
+        assert_eq!(value(broken, named), kept, "{broken}");
+        assert_eq!(value(broken, "{}"), filled, "{broken}");
     }
     let cut = extract(r#"{"result": "text that is cut o"#, ANSWER).unwrap_err();
     assert_eq!(cut, Failure::Unfit("/verified is missing".into()));

@@ -247,7 +247,7 @@ impl<'a> Parser<'a, '_> {
             }
             if let Some(sign) = ["=>", ":", "="].iter().find(|sign| rest.starts_with(**sign)) {
                 self.at += sign.len();
-            } else if (quoted && starts_value(rest))
+            } else if (quoted && (starts_value(rest) || quotes::is_word_value(rest)))
                 || (!name.is_empty() && quotes::is_quoted_value(rest))
             {
                 self.note("a colon was missing");
@@ -320,7 +320,8 @@ impl<'a> Parser<'a, '_> {
     /// that there is.
     fn keep_only_name(&mut self, fields: &mut Fields<'a>, name: Cow<'a, str>) {
         let only = fields.is_empty() && self.objects == 1 && self.arrays == 0;
-        if only && self.names.is_empty() && !name.is_empty() {
+        let plain = !name.is_empty() && !name.contains(['"', '{', '}', '[', ']', '\n']);
+        if only && plain && self.names.is_empty() {
             self.note("a missing value was taken for an empty one");
             Node::set(fields, name, Node::Null);
         } else {
@@ -411,6 +412,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 Some(self.text_value(role))
             }
+            '`' => self.fenced_value().or_else(|| self.bare_value(role)),
             _ => self.bare_value(role),
         }
     }
