@@ -110,6 +110,7 @@ struct Read<'a> {
     start: usize,
     end: usize,
     complete: bool,
+    quoted: bool,
     exact: bool,
     place: Surroundings,
 }
@@ -134,6 +135,8 @@ struct Surroundings {
 struct Rank {
     known_fields: usize,
     standing: Standing,
+    /// Its names stand in quotation marks, as in no formula and no code.
+    quoted: bool,
     complete: bool,
     fenced: bool,
     exact: bool,
@@ -156,6 +159,15 @@ enum Judgement {
     Better(Rank),
 }
 
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// What stands there is no value.
+    Nothing,
+    Unfit,
+    Fits,
+}
+
 /// Talk before the last of several values from which on it is thinking, and the
 /// last value its outcome; in bytes.
 const MUCH_TALK: usize = 300;
@@ -165,7 +177,7 @@ impl Search<'_> {
         let trimmed = text.trim();
         if self.schema.wanted() == Wanted::Scalar {
             if serde_json::from_str::<Value>(trimmed).is_ok() {
-                self.offer_exact(trimmed, 0, Surroundings::default());
+                let _ = self.offer_exact(trimmed, 0, Surroundings::default());
             }
             return;
         }
@@ -187,7 +199,8 @@ impl Search<'_> {
         }
     }
 
-    /// Tries every opening bracket; with `jump`, what was read is passed over.
+    /// Tries every opening bracket; what fits is passed over, and with `jump` also
+    /// what does not.
     fn scan(&mut self, text: &str, jump: bool) {
         let mut failures = Budget::for_failures(text.len());
         let mut lists = Lists::new(text);
@@ -211,15 +224,17 @@ impl Search<'_> {
             }
             let mut budget = Budget::for_attempt(text.len() - at);
             let place = Surroundings { listed: lists.hold(at), fenced: is_fenced(text, at) };
-            let (next, read) = self.attempt(text, at, place, &mut budget);
-            if read {
+            let (next, outcome) = self.attempt(text, at, place, &mut budget);
+            if outcome != Outcome::Nothing {
                 self.values += next - at;
             }
-            if read && jump {
+            // Only what is passed over is paid for by its length.
+            let pass = outcome == Outcome::Fits || (jump && outcome == Outcome::Unfit);
+            if pass && next > at + 1 {
                 at = next;
             } else {
                 failures.spend(budget.spent());
-                at = if read { at + 1 } else { next };
+                at = if outcome == Outcome::Nothing { next } else { at + 1 };
             }
         }
         if wanted == Wanted::Any && self.best.is_none() {
@@ -252,60 +267,63 @@ impl Search<'_> {
         }
     }
 
-    /// Tries to read a value; returns where to go on, and whether one was read.
+    /// Tries to read a value; returns where to go on, and what came of it.
     fn attempt(
         &mut self,
         text: &str,
         at: usize,
         place: Surroundings,
         budget: &mut Budget,
-    ) -> (usize, bool) {
+    ) -> (usize, Outcome) {
         match strict::end_of_value(text, at, budget) {
             Ok(end) => {
                 let exact = &text[at..end];
-                match self.schema.misses(exact) {
-                    Some(name) if self.problem.is_none() => {
-                        self.problem = Some(format!("/{name} is missing"));
-                    }
-                    Some(_) => {}
-                    None => self.offer_exact(exact, at, place),
+                let Some(name) = self.schema.misses(exact) else {
+                    return (end, self.offer_exact(exact, at, place));
+                };
+                if self.problem.is_none() {
+                    self.problem = Some(format!("/{name} is missing"));
                 }
-                return (end, true);
+                return (end, Outcome::Unfit);
             }
-            Err(strict::Failure::TooDeep(place)) => return (place.max(at + 1), false),
+            Err(strict::Failure::TooDeep(place)) => return (place.max(at + 1), Outcome::Nothing),
             Err(strict::Failure::Broken) => {}
         }
         if self.schema.wanted() == Wanted::Any && text.as_bytes()[at] == b'[' {
-            return (at + 1, false);
+            return (at + 1, Outcome::Nothing);
         }
         let manner = Manner { names: self.schema.names(), nesting: true };
         if let Some(unescaped) = unescaped(text, at, budget) {
             let mut inner = Budget::for_attempt(unescaped.len());
             if let Ok(parsed) = tolerant::parse(&unescaped, 0, manner, &mut inner) {
                 let read = Read { start: at, end: text.len(), ..Read::mended(&parsed, 0, place) };
-                self.offer_mended(&parsed, &read, Some("one layer of escapes was taken off"));
-                return (text.len(), true);
+                let note = Some("one layer of escapes was taken off");
+                return (text.len(), self.offer_mended(&parsed, &read, note));
             }
             budget.spend(inner.spent());
         }
         let parsed = match tolerant::parse(text, at, manner, budget) {
             Ok(parsed) => parsed,
-            Err(next) => return (next, false),
+            Err(next) => return (next, Outcome::Nothing),
         };
-        let fits = self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None);
-        let mut end = parsed.end;
+        let mut outcome = self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None);
+        // An object that was never closed, and goes on without quotation marks:
+        // prose follows it, and the answer may stand there.
+        let prose = parsed.bare && parsed.quoted && !(parsed.closed && !parsed.truncated);
+        let mut end = if prose { at + 1 } else { parsed.end };
         // What opens inside a string may never close: then its quotation marks
         // are taken as they come.
-        if parsed.nested && (!fits || parsed.truncated) {
+        if parsed.nested && (outcome == Outcome::Unfit || parsed.truncated) {
             let manner = Manner { nesting: false, ..manner };
             let mut budget = Budget::for_attempt(text.len() - at);
             if let Ok(parsed) = tolerant::parse(text, at, manner, &mut budget)
                 && self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None)
+                    == Outcome::Fits
             {
-                end = parsed.end;
+                (end, outcome) = (parsed.end, Outcome::Fits);
             }
         }
-        (end.max(at + 1), true)
+        (end.max(at + 1), outcome)
     }
 
     /// Where nothing else was found, a broken array may be what was meant.
@@ -341,33 +359,35 @@ impl Search<'_> {
     }
 
     /// Exact JSON, as it stands in the text from `start` on.
-    fn offer_exact(&mut self, json: &str, start: usize, place: Surroundings) {
+    fn offer_exact(&mut self, json: &str, start: usize, place: Surroundings) -> Outcome {
         let Some(node) = exact::read(json) else {
-            return;
+            return Outcome::Unfit;
         };
         let end = start + json.len();
-        let read = Read { node: &node, start, end, complete: true, exact: true, place };
-        if let Judgement::Better(rank) = self.judge(&read) {
-            let extraction =
-                Extraction { json: json.to_owned(), repaired: false, notes: Vec::new() };
-            self.best = Some(Found { extraction, rank, start });
-        }
+        let read = Read { node: &node, start, end, complete: true, quoted: true, exact: true, place };
+        let rank = match self.judge(&read) {
+            Judgement::Unfit => return Outcome::Unfit,
+            Judgement::Worse => return Outcome::Fits,
+            Judgement::Better(rank) => rank,
+        };
+        let extraction = Extraction { json: json.to_owned(), repaired: false, notes: Vec::new() };
+        self.best = Some(Found { extraction, rank, start });
+        Outcome::Fits
     }
 
-    /// What was read from broken JSON, with a note of what was done before. False
-    /// when it does not fit.
+    /// What was read from broken JSON, with a note of what was done before.
     fn offer_mended(
         &mut self,
         parsed: &tolerant::Parsed,
         read: &Read,
         before: Option<&'static str>,
-    ) -> bool {
+    ) -> Outcome {
         if parsed.out_of_range && !parsed.node.is_in_range() {
-            return false;
+            return Outcome::Unfit;
         }
         let rank = match self.judge(read) {
-            Judgement::Unfit => return false,
-            Judgement::Worse => return true,
+            Judgement::Unfit => return Outcome::Unfit,
+            Judgement::Worse => return Outcome::Fits,
             Judgement::Better(rank) => rank,
         };
         let mut json = String::with_capacity(parsed.end.min(read.end - read.start));
@@ -380,7 +400,7 @@ impl Search<'_> {
         }
         let extraction = Extraction { json, repaired: true, notes };
         self.best = Some(Found { extraction, rank, start: read.start });
-        true
+        Outcome::Fits
     }
 
     /// Whether a value fits, and is likelier than what there is.
@@ -405,6 +425,7 @@ impl Search<'_> {
                 }
                 _ => Standing::Plain,
             },
+            quoted: named || read.quoted,
             complete: read.complete,
             fenced: !named && read.place.fenced,
             exact: !named && read.exact,
@@ -422,8 +443,15 @@ impl Search<'_> {
 
 impl<'a> Read<'a> {
     fn mended(parsed: &'a tolerant::Parsed, start: usize, place: Surroundings) -> Self {
-        let complete = !parsed.truncated;
-        Read { node: &parsed.node, start, end: parsed.end, complete, exact: false, place }
+        Read {
+            node: &parsed.node,
+            start,
+            end: parsed.end,
+            complete: parsed.closed && !parsed.truncated,
+            quoted: parsed.quoted,
+            exact: false,
+            place,
+        }
     }
 }
 
@@ -447,11 +475,14 @@ impl<'a> Lists<'a> {
     /// Looks at the bracket at `at`: whether objects stand in it, up to where it
     /// closes.
     fn open(&mut self, at: usize) {
+        if at < self.end || self.budget.is_spent() {
+            return;
+        }
         let inside = &self.text[at + 1..];
-        if at < self.end
-            || self.budget.is_spent()
-            || !trim_start(near(inside, LONGEST_SPACE)).starts_with('{')
-        {
+        if !trim_start(near(inside, LONGEST_SPACE)).starts_with('{') {
+            if let Ok(end) = strict::end_of_value(self.text, at, &mut self.budget) {
+                self.end = end;
+            }
             return;
         }
         let mut depth = 1_usize;

@@ -51,7 +51,7 @@ pub fn closes(open: char, character: char) -> bool {
 /// White space, and the marks that only look like nothing.
 pub fn is_space(character: char) -> bool {
     character.is_whitespace()
-        || matches!(character, '\u{feff}' | '\u{200b}'..='\u{200d}' | '\u{2060}')
+        || matches!(character, '\u{feff}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}')
 }
 
 pub fn trim_start(text: &str) -> &str {
@@ -317,7 +317,8 @@ impl Mark<'_> {
                     || then.starts_with("...")
                     || looks_like_name(then)
                     || is_cut_name(then)
-                    || (self.last_inner.is_none() && is_lone_name(then));
+                    || (self.last_inner.is_none()
+                        && (is_lone_name(then) || has_lost_colon(then)));
                 return closes_if(field || !closes_later(&next[1..], self.open, budget));
             }
             '+' if self.joins(next) => return Verdict::Joins,
@@ -452,6 +453,18 @@ fn is_lone_name(text: &str) -> bool {
     let end = end_of_word(inner);
     end > 0
         && inner[end..].strip_prefix('"').is_some_and(|rest| trim_start(rest).starts_with('}'))
+}
+
+/// `"name" "value"`, and then an end: a field that has lost its colon.
+fn has_lost_colon(text: &str) -> bool {
+    let Some(inner) = near(text, LONGEST_NAME).strip_prefix('"') else {
+        return false;
+    };
+    let end = end_of_word(inner);
+    end > 0
+        && inner[end..].strip_prefix('"').is_some_and(|rest| {
+            rest.starts_with(is_space) && is_quoted_value(trim_start(rest))
+        })
 }
 
 /// `text", …` or `text"]`: an item that has lost its opening mark.

@@ -66,18 +66,18 @@ impl<'a> Parser<'a, '_> {
             }
             let end = self.at;
             let mark = Mark { text, start, at: end, open, role, last_inner, names: self.names };
-            match mark.judge(self.budget) {
-                Verdict::Closes | Verdict::Joins
-                    if self.nesting
-                        && last_inner.is_some()
-                        && nested.holds(text, end)
-                        && !mark.ends_text() =>
-                {
-                    self.nested = true;
-                    self.note("quotation marks inside a string were escaped");
-                    last_inner = Some(end);
-                    self.at += character.len_utf8();
-                }
+            let mut verdict = mark.judge(self.budget);
+            // With no mark before it, an open bracket is only a bracket.
+            let doubtful = match verdict {
+                Verdict::Closes | Verdict::Joins => last_inner.is_some(),
+                Verdict::Ended { .. } => true,
+                Verdict::Inner | Verdict::Abandoned => false,
+            };
+            if doubtful && self.nesting && nested.holds(text, end) && !mark.ends_text() {
+                self.nested = true;
+                verdict = Verdict::Inner;
+            }
+            match verdict {
                 verdict @ (Verdict::Closes | Verdict::Joins) => {
                     self.joins = verdict == Verdict::Joins;
                     self.at += character.len_utf8();
@@ -214,7 +214,12 @@ impl<'a> Parser<'a, '_> {
         }
         self.cut_off();
         self.half = true;
-        raw
+        // The fence around the whole closes, not one that the string opened.
+        let closed = raw.trim_end_matches(is_space).strip_suffix("\n```");
+        match closed {
+            Some(inner) if inner.matches("```").count() % 2 == 0 => inner,
+            _ => raw,
+        }
     }
 
     /// Where a text ends without the brackets that close what is open.

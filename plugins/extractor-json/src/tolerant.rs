@@ -25,6 +25,12 @@ pub struct Parsed<'a> {
     pub end: usize,
     /// The text ended before the value did.
     pub truncated: bool,
+    /// It ends with its own bracket.
+    pub closed: bool,
+    /// Some of its names stand in quotation marks.
+    pub quoted: bool,
+    /// Some do not.
+    pub bare: bool,
     /// A number was larger than readers of JSON can hold, in the node or in what
     /// a later value took the place of.
     pub out_of_range: bool,
@@ -61,6 +67,8 @@ pub fn parse<'a>(
         nested: false,
         joins: false,
         half: false,
+        quoted: false,
+        bare: false,
         objects: 0,
         arrays: 0,
         fields: 1,
@@ -70,13 +78,17 @@ pub fn parse<'a>(
         out_of_range: false,
         notes: Vec::new(),
     };
-    let node = if text[start..].starts_with('{') { parser.object() } else { parser.array() };
+    let object = text[start..].starts_with('{');
+    let node = if object { parser.object() } else { parser.array() };
     if parser.failed {
         return Err(parser.too_deep.unwrap_or(start + 1).max(start + 1));
     }
     Ok(Parsed {
         node,
         end: parser.at,
+        closed: text[..parser.at].ends_with(if object { '}' } else { ']' }),
+        bare: parser.bare,
+        quoted: parser.quoted,
         truncated: parser.truncated,
         out_of_range: parser.out_of_range,
         nested: parser.nested,
@@ -97,6 +109,8 @@ pub(crate) struct Parser<'a, 'b> {
     pub joins: bool,
     /// The text ended in the middle of the string that was just read.
     pub half: bool,
+    quoted: bool,
+    bare: bool,
     /// Containers that are open.
     pub objects: usize,
     pub arrays: usize,
@@ -228,6 +242,8 @@ impl<'a> Parser<'a, '_> {
                 _ => {}
             }
             let quoted = is_quote(next) || self.is_slashed();
+            self.quoted |= quoted;
+            self.bare |= !quoted;
             let name = if let Some((name, length)) = quotes::doubled_name(self.rest()) {
                 self.note("quotation marks were replaced");
                 self.at += length;
@@ -245,7 +261,7 @@ impl<'a> Parser<'a, '_> {
                 self.keep_only_name(&mut fields, name);
                 break;
             }
-            if let Some(sign) = ["=>", ":", "="].iter().find(|sign| rest.starts_with(**sign)) {
+            if let Some(sign) = ["=>", ":", "=", "："].iter().find(|sign| rest.starts_with(**sign)) {
                 self.at += sign.len();
             } else if (quoted && (starts_value(rest) || quotes::is_word_value(rest)))
                 || (!name.is_empty() && quotes::is_quoted_value(rest))

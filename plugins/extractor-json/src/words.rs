@@ -28,7 +28,7 @@ impl<'a> Parser<'a, '_> {
         if self.rest().starts_with('"') {
             self.at += 1;
         }
-        rest[..end].trim_matches(is_space)
+        rest[..end].trim_matches(is_space).trim_end_matches('\'')
     }
 
     /// A value without quotation marks: a number, a word, a phrase.
@@ -93,7 +93,10 @@ impl<'a> Parser<'a, '_> {
                         || is_literal(so_far)
                             && (role == Role::Item && starts_value(next) || looks_like_name(next))
                 }
-                '/' => after.starts_with('*'),
+                '/' => {
+                    let address = self.text[start..self.at].ends_with(':');
+                    after.starts_with('*') || (after.starts_with('/') && !address)
+                }
                 '`' => after.starts_with("``"),
                 '"' => {
                     let closes = next.is_empty() || next.starts_with([',', '}', ']']);

@@ -1,5 +1,8 @@
 //! The whole way from a text to a value.
 
+mod answers;
+mod thinking;
+
 use serde_json::{Value, json};
 
 use crate::{Failure, extract};
