@@ -228,9 +228,10 @@ impl Search<'_> {
             if outcome != Outcome::Nothing {
                 self.values += next - at;
             }
-            // Only what is passed over is paid for by its length.
+            // What is passed over pays for the work that its length allows.
             let pass = outcome == Outcome::Fits || (jump && outcome == Outcome::Unfit);
             if pass && next > at + 1 {
+                failures.spend(budget.spent_beyond(next - at));
                 at = next;
             } else {
                 failures.spend(budget.spent());
@@ -315,8 +316,10 @@ impl Search<'_> {
         // are taken as they come.
         if parsed.nested && (outcome == Outcome::Unfit || parsed.truncated) {
             let manner = Manner { nesting: false, ..manner };
-            let mut budget = Budget::for_attempt(text.len() - at);
-            if let Ok(parsed) = tolerant::parse(text, at, manner, &mut budget)
+            let mut again = Budget::for_attempt(text.len() - at);
+            let second = tolerant::parse(text, at, manner, &mut again);
+            budget.spend(again.spent());
+            if let Ok(parsed) = second
                 && self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None)
                     == Outcome::Fits
             {

@@ -80,6 +80,7 @@ impl<'a> Parser<'a, '_> {
             match verdict {
                 verdict @ (Verdict::Closes | Verdict::Joins) => {
                     self.joins = verdict == Verdict::Joins;
+                    self.budget.spend((end - start) / 8);
                     self.at += character.len_utf8();
                     return (&text[start..end], escaped);
                 }

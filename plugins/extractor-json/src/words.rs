@@ -18,8 +18,9 @@ impl<'a> Parser<'a, '_> {
             })
             .unwrap_or(rest.len());
         // `name "value"`: only the colon is missing.
-        let word = rest.find(is_space).unwrap_or(rest.len());
-        if word > 0 && word < end.max(1) + 1 && quotes::is_quoted_value(trim_start(&rest[word..])) {
+        if let Some(word) = rest[..end].find(is_space).filter(|word| *word > 0)
+            && quotes::is_quoted_value(trim_start(&rest[word..]))
+        {
             self.at += word;
             return &rest[..word];
         }
