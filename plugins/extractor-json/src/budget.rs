@@ -15,7 +15,7 @@ pub struct Budget {
 const ONE_ATTEMPT: usize = 14;
 /// Steps for each byte in all attempts that fail.
 const ALL_FAILURES: usize = 2;
-const AT_LEAST: usize = 20_000;
+const AT_LEAST: usize = 200_000;
 
 impl Budget {
     pub fn for_attempt(length: usize) -> Self {

@@ -59,7 +59,8 @@ pub fn resolve_into(raw: &str, out: &mut String) {
 
 /// The character of `XX`, as JavaScript and Python write it.
 fn two_digits(text: &str) -> Option<char> {
-    let digits = text.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    let digits =
+        text.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     u8::from_str_radix(digits, 16).ok().map(char::from)
 }
 

@@ -135,8 +135,9 @@ struct Surroundings {
 struct Rank {
     known_fields: usize,
     standing: Standing,
-    /// Its names stand in quotation marks, as in no formula and no code.
-    quoted: bool,
+    /// Its names stand in quotation marks, as in no formula and no code; or the
+    /// first one is among those that were asked for.
+    sound: bool,
     complete: bool,
     fenced: bool,
     exact: bool,
@@ -247,16 +248,17 @@ impl Search<'_> {
     }
 
     /// After much thinking the last value is the answer, when the text ends with
-    /// it.
+    /// it, or all but ends and did not begin with a value.
     fn take_last_word(&mut self, text: &str) {
         let (Some(last), Some(best)) = (self.last.take(), &self.best) else {
             return;
         };
-        let silent = |character: char| character.is_whitespace() || matches!(character, '`' | '.' | '*');
-        if last.start <= best.start
-            || last.talk < MUCH_TALK
-            || !text[last.end..].trim_start_matches(silent).is_empty()
-        {
+        if last.start <= best.start || last.talk < MUCH_TALK {
+            return;
+        }
+        let silent = |character: char| character.is_whitespace() || "`.*".contains(character);
+        let tail = text[last.end..].trim_matches(silent).len();
+        if tail > 0 && (tail > last.talk / 4 || best.start < MUCH_TALK / 4) {
             return;
         }
         let before = self.best.take();
@@ -308,10 +310,7 @@ impl Search<'_> {
             Err(next) => return (next, Outcome::Nothing),
         };
         let mut outcome = self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None);
-        // An object that was never closed, and goes on without quotation marks:
-        // prose follows it, and the answer may stand there.
-        let prose = parsed.bare && parsed.quoted && !(parsed.closed && !parsed.truncated);
-        let mut end = if prose { at + 1 } else { parsed.end };
+        let mut end = self.end_of(&parsed, at);
         // What opens inside a string may never close: then its quotation marks
         // are taken as they come.
         if parsed.nested && (outcome == Outcome::Unfit || parsed.truncated) {
@@ -323,10 +322,21 @@ impl Search<'_> {
                 && self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None)
                     == Outcome::Fits
             {
-                (end, outcome) = (parsed.end, Outcome::Fits);
+                (end, outcome) = (self.end_of(&parsed, at), Outcome::Fits);
             }
         }
         (end.max(at + 1), outcome)
+    }
+
+    /// Where to go on after broken JSON. A brace in prose may be read as the
+    /// beginning of the answer that follows: the object begins with a name that
+    /// nobody asked for, or goes on as prose does and is never closed.
+    /// Then the answer is looked for inside.
+    fn end_of(&self, parsed: &tolerant::Parsed, start: usize) -> usize {
+        let complete = parsed.closed && !parsed.truncated;
+        let prose = self.schema.begins_strangely(&parsed.node)
+            || (!complete && (parsed.phrases || parsed.bare && parsed.quoted));
+        if prose { start + 1 } else { parsed.end }
     }
 
     /// Where nothing else was found, a broken array may be what was meant.
@@ -367,7 +377,8 @@ impl Search<'_> {
             return Outcome::Unfit;
         };
         let end = start + json.len();
-        let read = Read { node: &node, start, end, complete: true, quoted: true, exact: true, place };
+        let read =
+            Read { node: &node, start, end, complete: true, quoted: true, exact: true, place };
         let rank = match self.judge(&read) {
             Judgement::Unfit => return Outcome::Unfit,
             Judgement::Worse => return Outcome::Fits,
@@ -428,7 +439,11 @@ impl Search<'_> {
                 }
                 _ => Standing::Plain,
             },
-            quoted: named || read.quoted,
+            sound: if named {
+                read.exact || !self.schema.begins_strangely(read.node)
+            } else {
+                read.quoted
+            },
             complete: read.complete,
             fenced: !named && read.place.fenced,
             exact: !named && read.exact,

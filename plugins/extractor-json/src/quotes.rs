@@ -25,7 +25,10 @@ pub enum Verdict {
     Inner,
     /// The string has lost its own closing mark: it ended at `end`, and what
     /// follows it begins at `next`.
-    Ended { end: usize, next: usize },
+    Ended {
+        end: usize,
+        next: usize,
+    },
     /// The object that holds the string was given up, and another one begun.
     Abandoned,
 }
@@ -283,8 +286,9 @@ impl Mark<'_> {
     /// Whether nothing but closing brackets and a fence is left of the text.
     pub fn ends_text(&self) -> bool {
         let after = self.after();
-        let rest = near(after, FAR)
-            .trim_start_matches(|character| is_space(character) || matches!(character, '}' | ']' | '`'));
+        let rest = near(after, FAR).trim_start_matches(|character| {
+            is_space(character) || matches!(character, '}' | ']' | '`')
+        });
         rest.is_empty() && after.len() < FAR
     }
 
@@ -317,8 +321,7 @@ impl Mark<'_> {
                     || then.starts_with("...")
                     || looks_like_name(then)
                     || is_cut_name(then)
-                    || (self.last_inner.is_none()
-                        && (is_lone_name(then) || has_lost_colon(then)));
+                    || (self.last_inner.is_none() && (is_lone_name(then) || has_lost_colon(then)));
                 return closes_if(field || !closes_later(&next[1..], self.open, budget));
             }
             '+' if self.joins(next) => return Verdict::Joins,
@@ -451,8 +454,7 @@ fn is_lone_name(text: &str) -> bool {
     let text = near(text, LONGEST_NAME);
     let inner = text.strip_prefix('"').unwrap_or(text);
     let end = end_of_word(inner);
-    end > 0
-        && inner[end..].strip_prefix('"').is_some_and(|rest| trim_start(rest).starts_with('}'))
+    end > 0 && inner[end..].strip_prefix('"').is_some_and(|rest| trim_start(rest).starts_with('}'))
 }
 
 /// `"name" "value"`, and then an end: a field that has lost its colon.
@@ -462,9 +464,9 @@ fn has_lost_colon(text: &str) -> bool {
     };
     let end = end_of_word(inner);
     end > 0
-        && inner[end..].strip_prefix('"').is_some_and(|rest| {
-            rest.starts_with(is_space) && is_quoted_value(trim_start(rest))
-        })
+        && inner[end..]
+            .strip_prefix('"')
+            .is_some_and(|rest| rest.starts_with(is_space) && is_quoted_value(trim_start(rest)))
 }
 
 /// `text", …` or `text"]`: an item that has lost its opening mark.

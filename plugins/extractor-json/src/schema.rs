@@ -134,6 +134,18 @@ impl Schema {
         self.rules[self.root].properties.iter().filter(|(name, _)| has(name)).count()
     }
 
+    /// Whether an object begins with a field that the schema, which names some,
+    /// does not know.
+    pub fn begins_strangely(&self, value: &Node) -> bool {
+        let Node::Object(fields) = value else {
+            return false;
+        };
+        !self.names.is_empty()
+            && fields.first().is_some_and(|(name, _)| {
+                self.names.binary_search_by(|known| known.as_str().cmp(name)).is_err()
+            })
+    }
+
     /// What is wrong with a value, if anything: where, and what.
     pub fn problem(&self, value: &Node) -> Option<String> {
         self.check(self.root, value, Place::Whole, 0)

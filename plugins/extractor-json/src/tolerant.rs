@@ -31,6 +31,8 @@ pub struct Parsed<'a> {
     pub quoted: bool,
     /// Some do not.
     pub bare: bool,
+    /// Long phrases stand in it without quotation marks.
+    pub phrases: bool,
     /// A number was larger than readers of JSON can hold, in the node or in what
     /// a later value took the place of.
     pub out_of_range: bool,
@@ -69,6 +71,7 @@ pub fn parse<'a>(
         half: false,
         quoted: false,
         bare: false,
+        phrases: false,
         objects: 0,
         arrays: 0,
         fields: 1,
@@ -88,6 +91,7 @@ pub fn parse<'a>(
         end: parser.at,
         closed: text[..parser.at].ends_with(if object { '}' } else { ']' }),
         bare: parser.bare,
+        phrases: parser.phrases,
         quoted: parser.quoted,
         truncated: parser.truncated,
         out_of_range: parser.out_of_range,
@@ -111,6 +115,7 @@ pub(crate) struct Parser<'a, 'b> {
     pub half: bool,
     quoted: bool,
     bare: bool,
+    pub phrases: bool,
     /// Containers that are open.
     pub objects: usize,
     pub arrays: usize,
@@ -169,12 +174,10 @@ impl<'a> Parser<'a, '_> {
                 self.at += length;
             } else if trimmed.starts_with("//") || trimmed.starts_with('#') {
                 self.note("comments were left out");
+                let line = trimmed.find('\n');
+                self.budget.spend(line.unwrap_or(trimmed.len() / 4));
                 // On the last line, a comment ends where the container does.
-                let end = trimmed
-                    .find('\n')
-                    .or_else(|| trimmed.find(['}', ']']))
-                    .unwrap_or(trimmed.len());
-                self.budget.spend(end);
+                let end = line.or_else(|| trimmed.find(['}', ']'])).unwrap_or(trimmed.len());
                 self.at += end;
             } else {
                 return;
@@ -261,7 +264,8 @@ impl<'a> Parser<'a, '_> {
                 self.keep_only_name(&mut fields, name);
                 break;
             }
-            if let Some(sign) = ["=>", ":", "=", "："].iter().find(|sign| rest.starts_with(**sign)) {
+            if let Some(sign) = ["=>", ":", "=", "："].iter().find(|sign| rest.starts_with(**sign))
+            {
                 self.at += sign.len();
             } else if (quoted && (starts_value(rest) || quotes::is_word_value(rest)))
                 || (!name.is_empty() && quotes::is_quoted_value(rest))

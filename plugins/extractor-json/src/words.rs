@@ -8,6 +8,9 @@ use crate::quotes::{self, Role, is_space, looks_like_name, near, starts_value, t
 use crate::strict::{end_of_number, is_in_range};
 use crate::tolerant::Parser;
 
+/// A value without quotation marks that is longer, in bytes, is a phrase.
+const LONGEST_PLAIN: usize = 40;
+
 impl<'a> Parser<'a, '_> {
     pub(crate) fn bare_name(&mut self) -> &'a str {
         self.note("names were put in quotation marks");
@@ -165,16 +168,18 @@ impl<'a> Parser<'a, '_> {
                     self.note("a number was completed");
                     return Some(self.number(Cow::Owned(number)));
                 }
-                let half = match ["true", "false", "null"].iter().find(|whole| whole.starts_with(word)) {
-                    Some(whole) if cut => Some(*whole),
-                    // A sign of nothing.
-                    _ if word == "-" => Some("0"),
-                    _ => None,
-                };
+                let half =
+                    match ["true", "false", "null"].iter().find(|whole| whole.starts_with(word)) {
+                        Some(whole) if cut => Some(*whole),
+                        // A sign of nothing.
+                        _ if word == "-" => Some("0"),
+                        _ => None,
+                    };
                 if let Some(whole) = half {
                     return self.half_word(whole);
                 }
                 self.note("bare words were put in quotation marks");
+                self.phrases |= word.len() > LONGEST_PLAIN && word.contains(' ');
                 return Some(Node::Text { raw: Cow::Borrowed(word), escaped: false });
             }
         };

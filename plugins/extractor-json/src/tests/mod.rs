@@ -98,7 +98,11 @@ fn nothing_is_invented() {
         (r#"{"a": 1, "b"#, json!({"a": 1}), json!({"a": 1})),
         (r#"{"a": 1, "b": tr"#, json!({"a": 1}), json!({"a": 1, "b": true})),
         (r#"{"a": 1, "b": -"#, json!({"a": 1}), json!({"a": 1, "b": 0})),
-        (r#"{"a": 1, "b": ["x", "y"#, json!({"a": 1, "b": ["x"]}), json!({"a": 1, "b": ["x", "y"]})),
+        (
+            r#"{"a": 1, "b": ["x", "y"#,
+            json!({"a": 1, "b": ["x"]}),
+            json!({"a": 1, "b": ["x", "y"]}),
+        ),
     ] {
         assert_eq!(value(broken, named), kept, "{broken}");
         assert_eq!(value(broken, "{}"), filled, "{broken}");
