@@ -16,6 +16,7 @@ mod support;
 mod bad_input;
 mod citations;
 mod concurrency;
+mod extraction;
 mod lifecycle;
 mod malformed;
 mod outside;

@@ -532,7 +532,9 @@ fn promising(bytes: &[u8], at: usize) -> bool {
     let inside = &bytes[at.min(bytes.len())..(at + LONGEST_SPACE).min(bytes.len())];
     let first = inside.iter().find(|byte| !byte.is_ascii_whitespace());
     first.is_none_or(|byte| {
-        byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"\"'`_$-./#,]}@\\".contains(byte)
+        matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | 0x80..)
+            || matches!(byte, b'"' | b'\'' | b'`' | b'_' | b'$' | b'-' | b'.' | b'/' | b'#')
+            || matches!(byte, b',' | b']' | b'}' | b'@' | b'\\')
     })
 }
 

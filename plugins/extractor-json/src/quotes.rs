@@ -262,13 +262,7 @@ impl Mark<'_> {
         let Some(first) = next.chars().next() else {
             return Verdict::Closes;
         };
-        if next.starts_with("/*")
-            || (!gap.is_empty() && (next.starts_with("//") || first == '#'))
-            || (gap.is_empty() && next.starts_with("//") && ends_after_comment(next))
-        {
-            return Verdict::Closes;
-        }
-        if next.starts_with("```") && self.open != '`' {
+        if next.starts_with("/*") || self.is_comment(next, gap) || self.is_fence(next) {
             return Verdict::Closes;
         }
         match self.role {
@@ -290,6 +284,48 @@ impl Mark<'_> {
             is_space(character) || matches!(character, '}' | ']' | '`')
         });
         rest.is_empty() && after.len() < FAR
+    }
+
+    /// `// …` or `# …` after the string. In a text that is asked for by name it may
+    /// be part of the text, unless the object goes on after it.
+    fn is_comment(&self, next: &str, gap: &str) -> bool {
+        let hash = next.starts_with('#') && !gap.is_empty();
+        if !hash && !next.starts_with("//") {
+            return false;
+        }
+        (self.names.is_empty() && !gap.is_empty()) || ends_after_comment(next, self.names)
+    }
+
+    /// The closing of a fence around an object that was not closed; an opening
+    /// one belongs to a text.
+    fn is_fence(&self, next: &str) -> bool {
+        let Some(after) = next.strip_prefix("```").filter(|_| self.open != '`') else {
+            return false;
+        };
+        let line = after.trim_start_matches([' ', '\t', '\r']);
+        self.names.is_empty() || line.is_empty() || line.starts_with('\n')
+    }
+
+    /// Whether a field begins, or nothing more comes, after the comma behind a
+    /// string.
+    fn is_next_field(&self, then: &str) -> bool {
+        if then.is_empty() || then.starts_with(['}', ']', ',']) || is_cut_name(then) {
+            return true;
+        }
+        if looks_like_name(then) {
+            return then.starts_with(is_quote) || knows(self.names, then);
+        }
+        if self.last_inner.is_none() && (is_lone_name(then) || has_lost_colon(then)) {
+            return true;
+        }
+        if let Some(rest) = then.strip_prefix("...") {
+            let rest = trim_start(rest);
+            return self.names.is_empty() || is_end(rest) || looks_like_name(rest);
+        }
+        if self.names.is_empty() {
+            return then.starts_with(['{', '/', '#']);
+        }
+        (then.starts_with("//") || then.starts_with('#')) && ends_after_comment(then, self.names)
     }
 
     fn judge_name(&self, next: &str, gap: &str, first: char) -> Verdict {
@@ -316,13 +352,8 @@ impl Mark<'_> {
             '}' | ']' => return Verdict::Closes,
             ',' => {
                 let then = skip_comment(trim_start(&next[1..]));
-                let field = then.is_empty()
-                    || then.starts_with(['}', ']', '{', '/', '#', ','])
-                    || then.starts_with("...")
-                    || looks_like_name(then)
-                    || is_cut_name(then)
-                    || (self.last_inner.is_none() && (is_lone_name(then) || has_lost_colon(then)));
-                return closes_if(field || !closes_later(&next[1..], self.open, budget));
+                let mut later = || closes_later(&next[1..], self.open, budget);
+                return closes_if(self.is_next_field(then) || !later());
             }
             '+' if self.joins(next) => return Verdict::Joins,
             _ => {}
@@ -510,10 +541,10 @@ fn is_abandoned(after: &str) -> bool {
 }
 
 /// `// …` to the end of the line, and then what may follow a value.
-fn ends_after_comment(text: &str) -> bool {
+fn ends_after_comment(text: &str, names: &[String]) -> bool {
     text.find('\n').is_some_and(|end| {
         let rest = trim_start(&text[end..]);
-        is_end(rest) || is_quote(rest.chars().next().unwrap_or(' '))
+        is_end(rest) || (looks_like_name(rest) && knows(names, rest))
     })
 }
 

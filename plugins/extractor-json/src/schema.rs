@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::escapes;
 use crate::node::Node;
+use crate::quotes::near;
 
 /// What was asked for.
 #[derive(Debug)]
@@ -70,6 +71,9 @@ enum Type {
     Integer,
     Unknown,
 }
+
+/// A character that is written as two codes, in bytes.
+const LONGEST_CHARACTER: usize = 12;
 
 /// References may lead in circles; deeper than this nothing is checked.
 const DEEPEST: usize = 48;
@@ -180,7 +184,7 @@ impl Schema {
         }
         if let Node::Text { raw, escaped } = value
             && rule.shortest > 0
-            && !is_long_enough(&escapes::resolve(raw, *escaped), rule.shortest)
+            && !is_long_enough(raw, *escaped, rule.shortest)
         {
             return Some(format!("{place} is shorter than {}", rule.shortest));
         }
@@ -354,9 +358,11 @@ impl Type {
     }
 }
 
-fn is_long_enough(text: &str, shortest: u64) -> bool {
+/// Looks no further than it has to: a report may be long.
+fn is_long_enough(raw: &str, escaped: bool, shortest: u64) -> bool {
     let shortest = usize::try_from(shortest).unwrap_or(usize::MAX);
-    text.chars().take(shortest).count() == shortest
+    let start = near(raw, shortest.saturating_mul(LONGEST_CHARACTER));
+    escapes::resolve(start, escaped).chars().take(shortest).count() == shortest
 }
 
 fn is_type(value: &Node, kind: Type) -> bool {

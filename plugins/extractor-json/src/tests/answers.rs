@@ -121,6 +121,11 @@ fn a_report_that_was_not_escaped_is_kept_whole() {
         "| \"a\" | \"b\" |\n|---|---|\n| 1 | 2 |",
         "The ship, name: \"Trieste\", dived",
         "A remark.\n\"Note\": this is not a field",
+        "Some \"quotes\", {braces} and ```fences```.\n",
+        "He said \"yes\", note: that was all",
+        "\"a\", ... and so on",
+        "Say \"a\" # b\nand \"c\" // d\nand \"e\", # f\nmore",
+        "See \"x\"\n```sh\nls \"$HOME\"\n```\nend",
         "She wrote: \"one\" + \"two\" is \"onetwo\", he agreed",
     ] {
         for (before, after) in [
