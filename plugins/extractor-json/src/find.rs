@@ -425,9 +425,10 @@ impl Search<'_> {
         }
         let named = !self.schema.names().is_empty();
         let rank = Rank {
-            known_fields: match self.schema.requires_fields() {
-                true => 0,
-                false => self.schema.known_fields(read.node),
+            known_fields: if self.schema.requires_fields() {
+                0
+            } else {
+                self.schema.known_fields(read.node)
             },
             standing: match read.node {
                 _ if named => Standing::Alone,

@@ -349,6 +349,18 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
+    /// A list that was cut off before its first item says nothing; it must not
+    /// pass for an empty one where it was asked for.
+    fn unless_cut_empty(&mut self, node: Node<'a>) -> Option<Node<'a>> {
+        let empty = match &node {
+            Node::Array(items) => items.is_empty(),
+            Node::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        let cut = empty && self.truncated && !self.names.is_empty();
+        (!cut).then_some(node)
+    }
+
     /// Whether a brace that stands where an array should end closes just the
     /// array: the outermost object goes on after it.
     fn closes_array_only(&self) -> bool {
@@ -422,8 +434,14 @@ impl<'a> Parser<'a, '_> {
                 self.too_deep = Some(self.at);
                 None
             }
-            '{' => Some(self.object()),
-            '[' => Some(self.array()),
+            '{' => {
+                let object = self.object();
+                self.unless_cut_empty(object)
+            }
+            '[' => {
+                let array = self.array();
+                self.unless_cut_empty(array)
+            }
             character
                 if is_quote(character) && !self.rest().starts_with("```") || self.is_slashed() =>
             {

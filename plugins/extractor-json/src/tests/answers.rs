@@ -169,6 +169,8 @@ fn of_an_answer_that_is_cut_off_only_what_is_complete_is_kept() {
     let whole = r#"{"verified": true, "report": "all of it", "metadata": {"sources_visited": ["https://a.example/", "https://b.exa"#;
     let kept = json!({"verified": true, "report": "all of it", "metadata": {"sources_visited": ["https://a.example/"]}});
     assert_eq!(answer(whole), kept);
+    let first = r#"{"verified": true, "report": "all of it", "metadata": {"sources_visited": ["https://a.exa"#;
+    assert_eq!(answer(first), json!({"verified": true, "report": "all of it"}));
     for (text, problem) in [
         (r#"{"report": "all of it", "verified": tr"#, "/verified is missing"),
         (r#"{"report": "all of it", "verified":"#, "/verified is missing"),
