@@ -74,8 +74,14 @@ fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
             }
         }
     }
+    // A mark that stands inside of exact JSON is only spoken of.
+    let json = text.find(['{', '[']).and_then(|start| {
+        let mut budget = Budget::for_attempt(text.len() - start);
+        strict::end_of_value(text, start, &mut budget).ok().map(|end| start..end)
+    });
     let after = last.into_iter().flatten();
     after
+        .filter(|start| !json.as_ref().is_some_and(|json| json.contains(start)))
         .map(|start| (&text[start..], Some("the thinking before it was passed over")))
         .chain([(text, None)])
         .collect()

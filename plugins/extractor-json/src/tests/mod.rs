@@ -43,6 +43,21 @@ fn exact_json_is_handed_on_to_the_letter() {
 }
 
 #[test]
+fn what_was_handed_on_is_handed_on_again() {
+    for exact in [
+        r#"{"result": "models end it with </think> {\"a\": 1} [2]", "verified": true}"#,
+        r#"{"result": "```json\n{\"result\": \"x\", \"verified\": false}\n```", "verified": true}"#,
+        r#"{"verified": true, "verified": false, "result": ""}"#,
+    ] {
+        for schema in ["{}", r#"{"type": "object"}"#, ANSWER] {
+            assert_eq!(extract(exact, schema).unwrap().json, exact);
+            let fenced = format!("```json\n{exact}\n```");
+            assert_eq!(extract(&fenced, schema).unwrap().json, exact);
+        }
+    }
+}
+
+#[test]
 fn the_last_of_equals_is_the_answer_when_fields_are_named() {
     let text =
         r#"{"result": "draft", "verified": false} then {"result": "final", "verified": true}"#;
@@ -144,10 +159,61 @@ impl Seeded {
 }
 
 const PIECES: &[&str] = &[
-    "{", "}", "[", "]", "\"", "'", ":", ",", "\\", "\\u", "\\ud83d", "/*", "*/", "//", "#", "\n",
-    " ", "...", "`", "```", "“", "”", "a", "result", "verified", "true", "nul", "1", "-", "1e",
-    "é", "🙂", "\0", "\u{feff}", "\"a\":", "<think>", "</think>", "=>", "=", ";", "\u{200b}",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    ":",
+    ",",
+    "\\",
+    "\\u",
+    "\\ud83d",
+    "/*",
+    "*/",
+    "//",
+    "#",
+    "\n",
+    " ",
+    "...",
+    "`",
+    "```",
+    "“",
+    "”",
+    "a",
+    "result",
+    "verified",
+    "true",
+    "nul",
+    "1",
+    "-",
+    "1e",
+    "é",
+    "🙂",
+    "\0",
+    "\u{feff}",
+    "\"a\":",
+    "<think>",
+    "</think>",
+    "=>",
+    "=",
+    ";",
+    "\u{200b}",
     "{\\\"",
+    "\\\"",
+    "\\'",
+    "\"\"\"",
+    "+",
+    "´",
+    "：",
+    "N(\"",
+    "(1)",
+    "\\x4",
+    "\"a\"",
+    "\"result\":",
+    ", a: ",
+    "-",
 ];
 
 #[test]
