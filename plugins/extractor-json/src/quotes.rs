@@ -154,7 +154,7 @@ pub fn unclosed_name(text: &str) -> Option<usize> {
 
 /// `""name"":`, and its length up to the colon.
 pub fn doubled_name(text: &str) -> Option<(&str, usize)> {
-    let inner = near(text, LONGEST_NAME).strip_prefix("\"\"")?;
+    let inner = near(text.strip_prefix("\"\"")?, LONGEST_NAME);
     let end = end_of_word(inner);
     let after = inner[end..].strip_prefix("\"\"")?;
     (end > 0 && trim_start(after).starts_with(':')).then_some((&inner[..end], end + 4))
@@ -166,8 +166,8 @@ pub fn knows(names: &[String], text: &str) -> bool {
     if names.is_empty() {
         return true;
     }
-    let text = text.trim_start_matches(is_quote);
-    let name = &text[..end_of_word(near(text, LONGEST_NAME))];
+    let text = near(text, LONGEST_NAME).trim_start_matches(is_quote);
+    let name = &text[..end_of_word(text)];
     names.iter().any(|known| known == name)
 }
 
@@ -309,11 +309,12 @@ impl Mark<'_> {
     /// Whether a field begins, or nothing more comes, after the comma behind a
     /// string.
     fn is_next_field(&self, then: &str) -> bool {
-        if then.is_empty() || then.starts_with(['}', ']', ',']) || is_cut_name(then) {
-            return true;
-        }
+        // The rule, and worth its own short way.
         if looks_like_name(then) {
             return then.starts_with(is_quote) || knows(self.names, then);
+        }
+        if then.is_empty() || then.starts_with(['}', ']', ',']) || is_cut_name(then) {
+            return true;
         }
         if self.last_inner.is_none() && (is_lone_name(then) || has_lost_colon(then)) {
             return true;
