@@ -1,6 +1,8 @@
 //! Finds the one JSON value that was asked for in a model's output, and mends it
-//! where it is broken. Linear in the length of the text; never puts anything into
-//! the value that is not in the text.
+//! where it is broken. Linear in the length of the text. Where the schema names
+//! fields, nothing gets into the value that is not in the text; where it names
+//! none, a name that has lost its value is kept with an empty one (`tolerant` says
+//! why).
 //!
 //! `find` chooses among the values in a text; `strict` finds the end of exact
 //! JSON and `exact` reads it, `tolerant` (with `strings`, `quotes` and `words`)
