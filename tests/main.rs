@@ -18,6 +18,7 @@ mod citations;
 mod concurrency;
 mod gemini_agent;
 mod gemini_real;
+mod extraction;
 mod lifecycle;
 mod malformed;
 mod outside;
