@@ -7,7 +7,8 @@
 //! reader, is answered by itself.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -34,7 +35,7 @@ pub enum Answer {
     Slow { pieces: Vec<String>, latch: Latch },
     /// A piece of an answer, and then the connection breaks.
     Cut,
-    /// Text without end, up to this many bytes.
+    /// Text of at least this many bytes, in pieces of five megabytes.
     Flood { bytes: usize },
 }
 
@@ -574,9 +575,15 @@ fn respond(
         }
         Answer::Flood { bytes } => {
             begin_chunks(stream)?;
-            let piece = event(&of_text(&"noise without end ".repeat(1000), None));
-            let mut sent = 0;
+            let (mut sent, mut number) = (0, 0_u64);
             while sent < bytes {
+                let mut text = String::new();
+                while text.len() < 5 << 20 {
+                    // Always new: what repeats itself the CLI takes for a loop, and ends.
+                    number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    let _ = write!(text, "{number:x} ");
+                }
+                let piece = event(&of_text(&text, None));
                 chunk(stream, &piece)?;
                 sent += piece.len();
             }
