@@ -180,7 +180,7 @@ async fn answers_that_are_none_although_the_program_succeeds() {
 
 #[tokio::test]
 async fn a_flood() {
-    assert_fails([(Answer::Flood { bytes: 10 << 20 }, other("too-large"))]).await;
+    assert_fails([(Answer::Flood { bytes: 20 << 20 }, other("too-large"))]).await;
 }
 
 #[tokio::test]
