@@ -78,8 +78,10 @@ async fn a_search_and_a_page() {
     assert!(sources.iter().any(|(url, _)| *url == "https://93.184.215.14/a"), "{sources:?}");
     assert_eq!((reply.usage.searches, reply.usage.pages), (1, 1));
     let asked: Vec<Asked> = api.requests().iter().map(|request| request.purpose).collect();
-    use Asked::{Answer as Main, Fetch, Route, Search};
-    assert_eq!(asked, [Route, Main, Search, Main, Fetch, Main]);
+    assert_eq!(
+        asked,
+        [Asked::Route, Asked::Answer, Asked::Search, Asked::Answer, Asked::Fetch, Asked::Answer]
+    );
     let progress = backend.progress();
     assert!(progress.contains(&"searching \"rust mcp\"".to_owned()), "{progress:?}");
     assert!(progress.contains(&"read https://93.184.215.14/a".to_owned()), "{progress:?}");

@@ -43,7 +43,7 @@ impl Answer {
     /// A whole answer, in two pieces.
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
-        let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let middle = text.floor_char_boundary(text.len() / 2);
         let (start, end) = text.split_at(middle);
         let pieces = [start, end].into_iter().filter(|piece| !piece.is_empty());
         Self::Text { pieces: pieces.map(str::to_owned).collect(), finish: "STOP" }
@@ -112,7 +112,7 @@ impl Answer {
         Self::quota(
             "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
             &format!("\nPlease retry in {seconds}s."),
-            json!({
+            &json!({
                 "@type": "type.googleapis.com/google.rpc.RetryInfo",
                 "retryDelay": format!("{seconds}s"),
             }),
@@ -122,7 +122,7 @@ impl Answer {
     /// A limit that does not pass today.
     pub fn daily_quota() -> Self {
         let help = json!({ "@type": "type.googleapis.com/google.rpc.Help", "links": [] });
-        Self::quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "", help)
+        Self::quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "", &help)
     }
 
     pub fn internal_error() -> Self {
@@ -134,7 +134,7 @@ impl Answer {
         Self::failure(503, "UNAVAILABLE", message, &json!([]))
     }
 
-    fn quota(id: &str, more: &str, detail: Value) -> Self {
+    fn quota(id: &str, more: &str, detail: &Value) -> Self {
         let message = format!(
             "You exceeded your current quota, please check your plan and billing details.{more}"
         );

@@ -2,6 +2,7 @@
 //! that says what a test scripts and records how it was called.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,7 @@ pub fn real_gemini() -> Result<PathBuf, Skip> {
 }
 
 /// Says that a test was skipped; under `CI=true` that is a failure.
+#[allow(clippy::print_stderr, reason = "libtest shows it, and nothing else would be seen")]
 #[track_caller]
 pub fn skip(reason: &Skip) {
     assert!(
@@ -334,7 +336,7 @@ impl Run {
 
     /// The answer, in two pieces.
     pub fn says(mut self, text: &str) -> Self {
-        let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let middle = text.floor_char_boundary(text.len() / 2);
         let (start, end) = text.split_at(middle);
         for piece in [start, end] {
             self.event(&json!({
@@ -589,7 +591,7 @@ cat "$step.out"
 "#,
         );
         script.push_str(&run.after.join("\n"));
-        script.push_str(&format!("\necho yes > \"$run/ended\"\nexit {}\n", run.code));
+        let _ = write!(script, "\necho yes > \"$run/ended\"\nexit {}\n", run.code);
         fs::write(path("out"), &run.output).expect("room");
         fs::write(path("err"), &run.error_output).expect("room");
         fs::write(path("session"), &run.session).expect("room");

@@ -206,8 +206,7 @@ impl Transcript {
         kept.push_str(&line);
         kept.push('\n');
         if kept.len() > 2 * ERROR_OUTPUT {
-            let cut = kept.len() - ERROR_OUTPUT;
-            let cut = (cut..).find(|cut| kept.is_char_boundary(*cut)).unwrap_or(kept.len());
+            let cut = kept.ceil_char_boundary(kept.len() - ERROR_OUTPUT);
             kept.drain(..cut);
         }
         if let Some(number) = number_between(&line, "Attempt ", " failed") {

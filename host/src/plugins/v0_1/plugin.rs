@@ -102,15 +102,14 @@ impl Plugin {
     }
 
     async fn begin(&self, timeout: Duration, progress: ProgressSink) -> Call<'_> {
-        let place = match self.places.try_acquire() {
-            Ok(place) => place,
-            Err(_) => {
-                // Waiting looks like hanging unless it is told.
-                let (name, most) = (&self.name, self.limits.concurrency);
-                let message = format!("waiting for {name}, which takes {most} calls at once");
-                progress(plain::Progress { message, done: 0, total: None });
-                self.places.acquire().await.expect("the semaphore is never closed")
-            }
+        let place = if let Ok(place) = self.places.try_acquire() {
+            place
+        } else {
+            // Waiting looks like hanging unless it is told.
+            let (name, most) = (&self.name, self.limits.concurrency);
+            let message = format!("waiting for {name}, which takes {most} calls at once");
+            progress(plain::Progress { message, done: 0, total: None });
+            self.places.acquire().await.expect("the semaphore is never closed")
         };
         let store = State::store(
             self.runtime.engine(),
