@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use bathysphere::plugins::contract::{AgentRequest, ErrorKind, Purpose};
 
 use crate::support::agent::{AgentBackend, other, prompt};
-use crate::support::gemini_api::{Answer, GeminiApi, Latch, Purpose as Asked};
-use crate::support::gemini_cli::{RealCli, skip};
+use crate::support::gemini_answers::{Answer, Latch};
+use crate::support::gemini_api::{GeminiApi, Purpose as Asked};
+use crate::support::gemini_program::{RealCli, skip};
 use crate::support::program::DEADLINE;
 
 /// The real CLI against a stand-in that answers so; none where it cannot be had.
