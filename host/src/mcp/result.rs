@@ -1,6 +1,8 @@
 //! An outcome as a tool's result: structured for programs, and a text that stands
 //! alone for clients that pass on only the text.
 
+use std::fmt::Write as _;
+
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use crate::report::words::{count, duration};
@@ -24,11 +26,12 @@ fn text_of(outcome: &Outcome, answer: &Answer) -> String {
         (Some(error), _) if nothing => {
             let mut text = error_text(error);
             if outcome.way_on().is_some() {
-                text.push_str(&format!(
+                let _ = write!(
+                    text,
                     "\nTo try again from where it stopped, call `deep_search` with \
                      {{\"resume\": \"{}\"}}.",
                     outcome.id
-                ));
+                );
             }
             text
         }
