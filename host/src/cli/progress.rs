@@ -123,6 +123,7 @@ impl Shown {
             return Self::Plain { last: None };
         }
         let bar = ProgressBar::new_spinner().with_style(spinner());
+        bar.set_message("getting ready");
         bar.enable_steady_tick(Duration::from_millis(100));
         *moving() = Some(bar.clone());
         Self::Moving { bar, look: terminal.err }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use rmcp::model::{CallToolResult, ContentBlock};
 
-use crate::report::words::{count, duration};
+use crate::report::words::count;
 use crate::report::{Answer, render_markdown};
 use crate::tasks::{ErrorReport, Outcome, TaskStatus};
 
@@ -37,11 +37,10 @@ fn text_of(outcome: &Outcome, answer: &Answer) -> String {
         }
         (None, TaskStatus::Running) => {
             let mut text = format!(
-                "Still running as task {} after {}, {} done. Call `deep_search` with \
+                "Still running as task {}, {} done. Call `deep_search` with \
                  {{\"resume\": \"{}\"}} to wait for the result: it goes on meanwhile, and nothing \
                  is asked twice.",
                 outcome.id,
-                duration(outcome.duration_ms),
                 count(outcome.rounds.len() as u64, "round"),
                 outcome.id,
             );
