@@ -255,6 +255,8 @@ fn a_document_tells_the_model_that_answered() {
     assert_eq!(replay("ok_json").0.unwrap().model.as_deref(), Some("gemini-3.8-flash"));
     // Without a record of the session nobody knows.
     assert_eq!(replay("ok_stream").0.unwrap().model, None);
+    // Where only one was asked, it is the one that answered.
+    assert_eq!(replay("read_cwd").0.unwrap().model.as_deref(), Some("gemini-2.5-flash"));
 }
 
 #[test]

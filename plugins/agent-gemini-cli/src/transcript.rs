@@ -158,6 +158,10 @@ impl Transcript {
                 self.outcome.trouble = error;
                 if let Some(stats) = stats {
                     self.outcome.asked = Some(!stats.models.is_empty());
+                    // Of several, one chose and another searched: which is which the
+                    // session tells.
+                    let mut models = stats.models.into_keys();
+                    self.outcome.model = models.next().filter(|_| models.next().is_none());
                     self.outcome.tokens = Tokens {
                         input: stats.input_tokens,
                         // The total counts thoughts, which are paid as output.
