@@ -214,20 +214,6 @@ mod tests {
         }
     }
 
-    fn reply() -> AgentReply {
-        AgentReply {
-            text: String::new(),
-            findings: Vec::new(),
-            quality: None,
-            follow_ups: Vec::new(),
-            queries: Vec::new(),
-            sources: Vec::new(),
-            model: None,
-            usage: crate::plugins::contract::Usage::default(),
-            extra: Vec::new(),
-        }
-    }
-
     fn source(url: &str, title: &str) -> Source {
         Source { location: None, ..outcomes::source(url, (1, 1), title, "") }
     }
@@ -250,7 +236,7 @@ mod tests {
             .map(|url| source(url, "named"))
             .to_vec();
         given.queries = vec!["tides".to_owned(), "neap".to_owned()];
-        let mut reply = reply();
+        let mut reply = AgentReply::default();
         reply.sources = vec![source("https://b.example", "seen")];
         reply.queries = vec!["neap".to_owned()];
         accept(&mut round, &mut progress, Prompt::Verify, given, reply).unwrap();
@@ -276,7 +262,8 @@ mod tests {
             let mut round = outcomes::round(2, &[], 0, 0);
             let mut progress = answered(current);
             let confirmed = answer("Right.", true);
-            accept(&mut round, &mut progress, Prompt::Verify, confirmed, reply()).unwrap();
+            accept(&mut round, &mut progress, Prompt::Verify, confirmed, AgentReply::default())
+                .unwrap();
             let expected = if kept { current } else { "Right." };
             assert_eq!(round.answer.as_deref(), Some(expected));
             assert_eq!(round.verified, Some(true));
@@ -288,12 +275,14 @@ mod tests {
         let failed = || Answer { success: false, ..answer("I found no page that opens.", false) };
         let mut round = outcomes::round(2, &[], 0, 0);
         let mut progress = answered("first");
-        let error = accept(&mut round, &mut progress, Prompt::Verify, failed(), reply());
+        let error =
+            accept(&mut round, &mut progress, Prompt::Verify, failed(), AgentReply::default());
         assert!(error.unwrap_err().message.contains("I found no page that opens."));
         assert_eq!(round.answer, None);
 
         let mut progress = Progress::default();
-        accept(&mut round, &mut progress, Prompt::DeepSearch, failed(), reply()).unwrap();
+        accept(&mut round, &mut progress, Prompt::DeepSearch, failed(), AgentReply::default())
+            .unwrap();
         assert_eq!(round.answer.as_deref(), Some("I found no page that opens."));
         assert!(progress.note.unwrap().contains("did not fully succeed"));
     }

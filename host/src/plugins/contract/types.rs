@@ -312,7 +312,7 @@ pub struct AgentRequest {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AgentReply {
     pub text: String,
     pub findings: Vec<Finding>,

@@ -60,14 +60,8 @@ impl Agent for Scripted {
         })?;
         Ok(AgentReply {
             text: text.to_owned(),
-            findings: Vec::new(),
-            quality: None,
-            follow_ups: Vec::new(),
-            queries: Vec::new(),
-            sources: Vec::new(),
-            model: None,
             usage: Usage { input_tokens: 10, ..Usage::default() },
-            extra: Vec::new(),
+            ..AgentReply::default()
         })
     }
 }
