@@ -2,9 +2,10 @@
 //! knows rmcp. It turns tool calls into tasks and outcomes into results; what
 //! research is, it does not know.
 
-mod answer;
 mod arguments;
+mod log;
 mod progress;
+mod result;
 mod schema;
 mod server;
 mod tools;
@@ -30,6 +31,9 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
     let closed = CancellationToken::new();
     let (reader, writer) = rmcp::transport::stdio_pipes();
     let transport = Lines::new(reader, writer, closed.clone());
+    // Beside the handshake: a slow disk must not hold it up.
+    let clearing = tasks.clone();
+    tokio::task::spawn_blocking(move || clearing.clear_leftovers());
     let starting = Server::new(tasks.clone()).serve(transport);
     let service = tokio::select! {
         service = starting => match service {

@@ -1,69 +1,196 @@
-//! The tools as clients see them: names, titles, descriptions, schemas.
+//! The tools as clients see them: names, titles, descriptions, schemas. What they
+//! say of their sources is what is configured.
 
-use rmcp::model::{Tool, ToolAnnotations};
+use std::sync::Arc;
 
-use super::answer::Answer;
-use super::arguments::{DeepSearch, Search};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+
+use super::arguments::{DeepResearch, DeepSearch, Search};
 use super::schema;
+use crate::config::{Config, ToolBackends};
+use crate::report::Answer;
 
 pub const SEARCH: &str = "search";
 pub const DEEP_SEARCH: &str = "deep_search";
+pub const DEEP_RESEARCH: &str = "deep_research";
+
+pub const NAMES: [&str; 3] = [SEARCH, DEEP_SEARCH, DEEP_RESEARCH];
 
 /// Told to the client at the start.
 pub const INSTRUCTIONS: &str = "Bathysphere researches questions and returns cited reports. Use \
-    `search` for one quick look and `deep_search` when a single look may not be enough. Every \
-    finding names the file and lines, or the page, it rests on: cite those. When the sources hold \
-    no answer the report says so; do not fill the gap from memory.";
+    `search` for one quick look, and `deep_search` when the answer has several parts or must be \
+    right: it checks and mends its answer in further rounds. A result names the files and lines, \
+    or the pages, it rests on: cite those. `verified` false, or a `note`, means that something was \
+    not confirmed: say so. When the sources hold no answer the report says that too; do not fill \
+    the gap from memory. A result whose `status` is \"running\" is only a handle: call \
+    `deep_search` with `resume` set to its `task_id` to get the rest.";
 
-pub fn all() -> Vec<Tool> {
-    vec![
-        tool(
-            SEARCH,
-            "Search",
-            "Answers a question from the configured sources (by default the user's own documents) \
-             in one round, usually within a second.\n\n\
-             Use it for: a fact, a definition, where something is described, how something is done \
-             here.\n\
-             Do not use it for: questions with several parts or that need comparing sources \
-             (use deep_search), or for what is already in this conversation.\n\n\
-             Returns: a short Markdown report of findings, each quoting its source with file and \
-             line, and the list of sources looked at, best first. Says so when the sources hold \
-             no answer.",
-            schema::of::<Search>(),
-        ),
-        tool(
-            DEEP_SEARCH,
-            "Deep search",
-            "Researches a question in several rounds over the configured sources (by default the \
-             user's own documents): searches, reads, judges what is still missing, searches for \
-             that, and stops when more effort stops helping.\n\n\
-             Use it for: questions with several parts, explanations, comparisons, anything where \
-             one search may miss half of the answer.\n\
-             Do not use it for: a single fact (search is quicker).\n\n\
-             Returns: a Markdown report of findings, each quoting its source with file and line, \
-             what was searched in each round, and why the research ended. Sends progress while it \
-             runs; can be cancelled, and keeps what it has found.",
-            schema::of::<DeepSearch>(),
-        ),
-    ]
+const RETURNS: &str = "Returns: `result`, a report in Markdown that cites its sources; `verified`; \
+    `metadata` with the sources visited, the queries used and what each round came to; `task_id`. \
+    `success` false comes with `error` (code, message, hint) and with what had been found by then.";
+
+pub fn all(config: &Config) -> Vec<Tool> {
+    NAMES.into_iter().map(|name| make(name, config)).collect()
+}
+
+pub fn named(name: &str, config: &Config) -> Option<Tool> {
+    NAMES.into_iter().find(|known| *known == name).map(|known| make(known, config))
+}
+
+fn make(name: &'static str, config: &Config) -> Tool {
+    let world = reaches_out(config, name);
+    let (title, description, input) = match name {
+        SEARCH => ("Search", search(world), schema::of::<Search>()),
+        DEEP_SEARCH => ("Deep search", deep_search(world), schema::of::<DeepSearch>()),
+        _ => ("Deep research", deep_research(world), schema::of::<DeepResearch>()),
+    };
+    tool(name, title, description, input, world)
+}
+
+/// Whether a backend of the tool reaches a host or runs a program, and so more
+/// than the user's own documents.
+fn reaches_out(config: &Config, tool: &str) -> bool {
+    let Some(ToolBackends { agent, search, pages, research }) = config.tools.get(tool) else {
+        return false;
+    };
+    [agent, search, pages, research].into_iter().flatten().any(|name| {
+        config.plugins.get(name).is_some_and(|plugin| {
+            !plugin.grants.hosts.is_empty() || !plugin.grants.commands.is_empty()
+        })
+    })
+}
+
+fn sources(world: bool) -> &'static str {
+    if world { "the web" } else { "the user's own documents" }
+}
+
+fn search(world: bool) -> String {
+    let takes = if world { "usually within a minute" } else { "usually within a second" };
+    format!(
+        "Answers a question from {} in one round, {takes}.\n\n\
+         Use it for: a fact, a definition, a current value, where something is described, how \
+         something is done.\n\
+         Do not use it for: questions with several parts, comparisons, or answers that must be \
+         checked (use deep_search), or for what is already in this conversation.\n\n\
+         {RETURNS}",
+        sources(world)
+    )
+}
+
+fn deep_search(world: bool) -> String {
+    let does = if world {
+        "the first round searches from several sides and writes a report; each further round \
+         checks that report against new searches and mends it, until it is verified or the limit \
+         is reached. Takes minutes"
+    } else {
+        "searches, reads, judges what is still missing, searches for that, and stops when more \
+         effort stops helping. Takes seconds"
+    };
+    format!(
+        "Researches a question from {} in several rounds: {does}.\n\n\
+         Use it for: questions with several parts, explanations, comparisons, anything where one \
+         search may miss half of the answer, or where being wrong is costly.\n\
+         Do not use it for: a single fact (search is quicker).\n\n\
+         Give `query`, or `resume` with the task_id of an earlier call (of any of these tools) to \
+         wait for it or to go on where it stopped; not both. Sends progress while it runs; can be \
+         cancelled, and keeps every round that was done.\n\n\
+         {RETURNS}",
+        sources(world)
+    )
+}
+
+fn deep_research(world: bool) -> String {
+    format!(
+        "Researches a question from {} in one long turn: an agent is asked once, and decides by \
+         itself how often to search, read and check before it writes its report.\n\n\
+         Use it for: a long report on an open question, where the agent's own judgement of when \
+         it has read enough will do.\n\
+         Do not use it for: quick facts (use search), or where the answer must be verified in \
+         rounds of its own (use deep_search).\n\n\
+         {RETURNS}",
+        sources(world)
+    )
 }
 
 fn tool(
     name: &'static str,
     title: &str,
-    description: &'static str,
-    input: std::sync::Arc<rmcp::model::JsonObject>,
+    description: String,
+    input: Arc<JsonObject>,
+    world: bool,
 ) -> Tool {
     Tool::new(name, description, input)
         .with_title(title)
         .with_raw_output_schema(schema::of::<Answer>())
         .with_annotations(
-            // Nothing of the user's is changed, and nothing is reached beyond
-            // what is configured.
+            // Nothing of the user's is changed.
             ToolAnnotations::with_title(title)
                 .read_only(true)
                 .destructive(false)
                 .idempotent(true)
-                .open_world(false),
+                .open_world(world),
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::config::resolved::ResearchConfig;
+    use crate::config::{Grants, Limits, PluginConfig, PluginSource};
+
+    fn config(commands: &[&str]) -> Config {
+        let plugin = PluginConfig {
+            name: "agent".to_owned(),
+            source: PluginSource::Builtin("agent".to_owned()),
+            sha256: None,
+            settings: serde_json::Map::new(),
+            grants: Grants {
+                commands: commands.iter().map(|command| (*command).to_owned()).collect(),
+                ..Grants::default()
+            },
+            limits: Limits::default(),
+            origins: BTreeMap::new(),
+        };
+        let backends = ToolBackends { agent: Some("agent".to_owned()), ..ToolBackends::default() };
+        Config {
+            strategy: "strategy".to_owned(),
+            extractor: "extractor".to_owned(),
+            estimator: None,
+            tools: BTreeMap::from([(SEARCH.to_owned(), backends)]),
+            plugins: BTreeMap::from([("agent".to_owned(), plugin)]),
+            research: ResearchConfig { max_iterations: 5, max_wait: None, cycles: 3 },
+        }
+    }
+
+    #[test]
+    fn a_tool_says_whether_it_reaches_the_world() {
+        let annotated = |config: &Config, name: &str| {
+            let tool = named(name, config).unwrap();
+            (
+                tool.annotations.unwrap().open_world_hint.unwrap(),
+                tool.description.unwrap().contains("from the web"),
+            )
+        };
+        assert_eq!(annotated(&config(&["gemini"]), SEARCH), (true, true));
+        assert_eq!(annotated(&config(&[]), SEARCH), (false, false));
+        assert_eq!(annotated(&config(&["gemini"]), DEEP_SEARCH), (false, false));
+        assert!(named("levitate", &config(&[])).is_none());
+    }
+
+    #[test]
+    fn the_input_of_deep_search_is_a_plain_object() {
+        let schema = serde_json::to_value(&*schema::of::<DeepSearch>()).unwrap();
+        for word in ["oneOf", "anyOf", "allOf", "required"] {
+            assert!(schema.get(word).is_none(), "{word}: {schema:#}");
+        }
+        assert_eq!(schema["properties"]["max_iterations"]["minimum"], 2);
+        assert_eq!(schema["properties"]["resume"]["type"], "string");
+        assert_eq!(schema["properties"]["max_wait_seconds"]["maximum"], 86_400);
+        let required = serde_json::to_value(&*schema::of::<Search>()).unwrap();
+        assert_eq!(required["required"], Value::from(vec!["query"]));
+    }
 }

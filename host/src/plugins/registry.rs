@@ -1,7 +1,7 @@
 //! All configured plugins by name, each loaded once, when first asked for or in
 //! the background.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -89,10 +89,11 @@ impl Plugins {
         Ok(self.of_kind(name, Kind::Research).await?)
     }
 
-    /// Loads every plugin, so that the first question finds them ready. A plugin
-    /// that cannot be loaded is told of in the log, and again when it is needed.
+    /// Loads the plugins that are in use, so that the first question finds them
+    /// ready. One that cannot be loaded is told of in the log, and again when it is
+    /// needed.
     pub async fn warm(&self) {
-        for name in self.config.plugins.keys() {
+        for name in in_use(&self.config) {
             if let Err(error) = self.loaded(name).await {
                 tracing::warn!("{error}");
             }
@@ -164,4 +165,15 @@ impl Plugins {
             .await
             .cloned()
     }
+}
+
+/// The plugins that [use] and [tools] name, each once.
+fn in_use(config: &Config) -> BTreeSet<&str> {
+    let decide = [Some(&config.strategy), Some(&config.extractor), config.estimator.as_ref()];
+    let serve = config
+        .tools
+        .values()
+        .flat_map(|tool| [&tool.agent, &tool.search, &tool.pages, &tool.research])
+        .filter_map(Option::as_ref);
+    decide.into_iter().flatten().chain(serve).map(String::as_str).collect()
 }

@@ -6,6 +6,14 @@ use super::markdown::{code_span, inline, link_target};
 use super::words::one_line;
 use crate::plugins::contract::Source;
 
+/// What an agent visited on its own.
+#[derive(Default)]
+pub struct Visited {
+    pub places: Vec<String>,
+    /// The report itself names none of them.
+    pub is_all: bool,
+}
+
 pub struct Citations<'a> {
     numbered: Vec<&'a Source>,
     others: Vec<&'a Source>,
@@ -45,6 +53,18 @@ impl<'a> Citations<'a> {
     /// The list of sources, from 1 on.
     pub fn listed(&self) -> Vec<String> {
         self.numbered.iter().map(|source| description(source)).collect()
+    }
+
+    /// What was visited and is not named in the report itself, `most` by name.
+    pub fn visited(&self, report: &str, most: usize) -> Visited {
+        let unnamed: Vec<&&Source> =
+            self.others.iter().filter(|source| !report.contains(&source.url)).collect();
+        let mut places: Vec<String> =
+            unnamed.iter().take(most).map(|source| description(source)).collect();
+        if unnamed.len() > most {
+            places.push(format!("and {} more", unnamed.len() - most));
+        }
+        Visited { places, is_all: unnamed.len() == self.others.len() }
     }
 
     /// What else was looked at, `most` of them by name.
@@ -102,7 +122,9 @@ fn description(source: &Source) -> String {
     let published = source.published.as_ref().map(|date| format!(" ({})", inline(date)));
     let published = published.unwrap_or_default();
     if web_host(&source.url).is_some() {
-        let name = if name.is_empty() { source.url.clone() } else { name };
+        if name.is_empty() || name == source.url {
+            return format!("{}{published}", link_target(&source.url));
+        }
         return format!(
             "[{}]({}){published}",
             bracketless(&inline(&name)),

@@ -153,7 +153,15 @@ fn escaped(text: &str) -> String {
                 }
                 continue;
             }
-            '<' => safe.push_str("\\<"),
+            '<' => {
+                let length = web_link_length(rest);
+                if length > 0 {
+                    safe.push_str(&rest[..length]);
+                    rest = &rest[length..];
+                    continue;
+                }
+                safe.push_str("\\<");
+            }
             '!' if rest[1..].starts_with('[') => safe.push_str("\\!"),
             ']' if rest[1..].starts_with('(') && !is_plain_target(&rest[2..]) => {
                 safe.push_str("\\]");
@@ -163,6 +171,21 @@ fn escaped(text: &str) -> String {
         rest = &rest[width..];
     }
     safe
+}
+
+/// The length of `<https://…>`; 0 for any other thing in angle brackets.
+fn web_link_length(text: &str) -> usize {
+    let inside = &text[1..];
+    if !["http://", "https://"].iter().any(|scheme| inside.starts_with(scheme)) {
+        return 0;
+    }
+    let ends = |character: char| {
+        character.is_whitespace() || character.is_control() || "<>`|\"\\".contains(character)
+    };
+    match inside.find(ends) {
+        Some(end) if inside[end..].starts_with('>') => 1 + end + 1,
+        _ => 0,
+    }
 }
 
 /// The length of the code span that begins with `run` backticks; 0 where none

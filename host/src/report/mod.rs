@@ -2,22 +2,24 @@
 //! elsewhere is data: it cannot leave the place the template gives it. Touches no
 //! network and no store; `save` writes one file, whole or not at all.
 
+mod answer;
 mod citations;
 pub mod markdown;
 mod outcome;
 mod save;
 pub mod words;
 
+pub use answer::Answer;
 pub use citations::files;
-pub use outcome::{ErrorReport, Outcome, TaskStatus, timestamp};
+pub use outcome::{ErrorReport, Outcome, TaskStatus, short_id, summary_of, timestamp};
 pub use save::{SaveError, can_save, save};
 
 use std::fmt::Write as _;
 
 use minijinja::{Environment, context};
 
-use crate::plugins::contract::{Finding, Round, StopReason};
-use citations::Citations;
+use crate::plugins::contract::{Finding, Round};
+use citations::{Citations, Visited};
 use markdown::{Block, blocks, code_span, contained, fence_lines, inline};
 use words::{count, duration, one_line, quoted_list, shortened, stop_reason};
 
@@ -29,17 +31,27 @@ const TITLE_CHARACTERS: usize = 160;
 /// Sources that no finding cites are named, but not without end.
 const ALSO_READ: usize = 8;
 
+/// The same for what an agent visited on its own.
+const VISITED: usize = 50;
+
+/// Queries of a round that are named in its line.
+const QUERIES: usize = 4;
+
 /// The report in Markdown.
 pub fn render_markdown(outcome: &Outcome) -> String {
     let text = one_line(&outcome.question.text);
     let title = shortened(&text, TITLE_CHARACTERS);
     let question = (title != text).then(|| contained(&outcome.question.text, 2));
-    let nothing = found_nothing(outcome);
+    let nothing = outcome.found_nothing();
     let answer = (!nothing
         && !outcome.answer.trim().is_empty()
         && !restates(&outcome.answer, &outcome.findings))
     .then(|| contained(&outcome.answer, 2));
-    let citations = Citations::new(outcome, answer.is_some());
+    // A report that an agent wrote by itself has numbers of its own.
+    let written = !nothing && outcome.is_written();
+    let citations = Citations::new(outcome, answer.is_some() && !written);
+    let visited =
+        if written { citations.visited(&outcome.answer, VISITED) } else { Visited::default() };
     // What was looked through is then told as the result, not once more below.
     let told = nothing && outcome.status == TaskStatus::Completed;
 
@@ -55,19 +67,14 @@ pub fn render_markdown(outcome: &Outcome) -> String {
                 looked_through => if told { looked_through(outcome) } else { Vec::new() },
                 advice => if told { advice(outcome) } else { Vec::new() },
                 sources => citations.listed(),
-                also_read => if nothing { None } else { citations.also_read(ALSO_READ) },
+                visited => visited.places,
+                visited_heading => if visited.is_all { "Sources" } else { "Other sources visited" },
+                also_read => if nothing || written { None } else { citations.also_read(ALSO_READ) },
                 course => course(outcome),
             },
         )
         .expect("the built-in template renders any outcome");
     tidy(&rendered)
-}
-
-/// An answer without findings may say no more than that there is none.
-fn found_nothing(outcome: &Outcome) -> bool {
-    outcome.findings.is_empty()
-        && (outcome.answer.trim().is_empty()
-            || outcome.stop_reason == Some(StopReason::NothingFound))
 }
 
 /// At most one empty line in a row, except in code, and one newline at the end.
@@ -82,7 +89,7 @@ fn tidy(text: &str) -> String {
             Some(_) => {}
             None => {
                 let ticks: String = content.chars().take_while(|mark| *mark == '`').collect();
-                if ticks.len() >= 3 {
+                if ticks.len() >= 3 && !content[ticks.len()..].contains('`') {
                     fence = Some(ticks);
                 }
             }
@@ -121,10 +128,17 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
         }
         TaskStatus::Failed if outcome.error.is_some() => {}
         TaskStatus::Failed => notices.push("**Failed.**".to_owned()),
+        TaskStatus::Interrupted if nothing => notices.push(
+            "**Interrupted** before anything was found: the process that worked on this is gone."
+                .to_owned(),
+        ),
         TaskStatus::Interrupted => notices.push(
             "**Interrupted**: the process that worked on this is gone; this is what had been found by then."
                 .to_owned(),
         ),
+        TaskStatus::Running if nothing => {
+            notices.push("**Still running**: nothing has been found yet.".to_owned());
+        }
         TaskStatus::Running => {
             notices.push("**Still running**: this is what has been found so far.".to_owned());
         }
@@ -134,6 +148,12 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
         notices.push(format!("**Failed**: {}{}", inline(&error.message), hint.unwrap_or_default()));
     }
     notices.extend(said);
+    if let Some(command) = outcome.way_on() {
+        notices.push(format!(
+            "Nothing that was done is lost: `{command}`, or the tool `deep_search` with \
+             `resume`, goes on from here."
+        ));
+    }
     notices
 }
 
@@ -281,22 +301,41 @@ fn course(outcome: &Outcome) -> Vec<String> {
     }
     lines.push(end);
     lines.extend(spent(outcome));
+    if outcome.saved {
+        let id = short_id(&outcome.id);
+        lines.push(format!("Kept as task `{id}`: `bathysphere show {id}` prints it again."));
+    }
     lines
 }
 
 fn round_line(round: &Round) -> String {
-    let queries: Vec<String> = round
+    let mut queries: Vec<String> = round
         .queries
         .iter()
         .map(|query| inline(&shortened(&one_line(query), TITLE_CHARACTERS)))
         .collect();
+    // An agent that searches by itself may do so dozens of times.
+    let more = queries.len().saturating_sub(QUERIES);
+    let more = if round.step == "gather" || more < 2 {
+        String::new()
+    } else {
+        queries.truncate(QUERIES);
+        format!(" and {more} more")
+    };
     let did = match (round.step.as_str(), queries.as_slice()) {
         ("delegate", _) => "handed the question to a research backend".to_owned(),
         (_, []) => "asked the agent".to_owned(),
-        (_, queries) => format!("searched {}", quoted_list(queries.iter().map(String::as_str))),
+        (_, queries) if more.is_empty() => {
+            format!("searched {}", quoted_list(queries.iter().map(String::as_str)))
+        }
+        (_, queries) => {
+            let quoted: Vec<String> = queries.iter().map(|query| format!("“{query}”")).collect();
+            format!("searched {}{more}", quoted.join(", "))
+        }
     };
     let brought = match &round.error {
         Some(error) => format!("failed: {}", inline(&error.message)),
+        None if round.step != "gather" => answered(round),
         None if round.new_findings == 0 && round.new_sources == 0 => "nothing new".to_owned(),
         None if round.new_findings == 0 => {
             format!("{}, but no finding", count(round.new_sources.into(), "new source"))
@@ -307,7 +346,24 @@ fn round_line(round: &Round) -> String {
             count(round.new_sources.into(), "new source"),
         ),
     };
-    format!("Round {} {did}: {brought}.", round.number)
+    let line = format!("Round {} {did}: {}", round.number, brought.trim_end_matches('.'));
+    match summary_of(round) {
+        Some(summary) if round.error.is_none() => format!("{line}. {}", inline(summary)),
+        _ => format!("{line}."),
+    }
+}
+
+/// What a round brought in which an agent searched by itself.
+fn answered(round: &Round) -> String {
+    let sources = match round.new_sources {
+        0 => "no new source".to_owned(),
+        sources => count(sources.into(), "new source"),
+    };
+    match round.verified {
+        Some(true) => format!("{sources}, verified"),
+        Some(false) => format!("{sources}, not verified"),
+        None => sources,
+    }
 }
 
 /// Model, tokens and money, where any were spent.
@@ -323,12 +379,9 @@ fn spent(outcome: &Outcome) -> Option<String> {
     }
     let cost = usage.cost_usd.filter(|cost| *cost > 0.0);
     parts.extend(cost.map(|cost| format!("${cost:.4}")));
-    if parts.is_empty() {
-        return None;
-    }
-    let model = outcome.model.as_ref();
-    let model = model.map_or_else(String::new, |model| format!("model {}, ", code_span(model)));
-    Some(format!("Used {model}{}.", parts.join(", ")))
+    let model = outcome.model.as_ref().map(|model| format!("model {}", code_span(model)));
+    let parts: Vec<String> = model.into_iter().chain(parts).collect();
+    (!parts.is_empty()).then(|| format!("Used {}.", parts.join(", ")))
 }
 
 #[cfg(test)]

@@ -66,6 +66,60 @@ fn yes() -> bool {
     true
 }
 
+/// The name in a round's `extra` for what it came to, in a sentence or two.
+const SUMMARY: &str = "summary";
+
+/// What a round came to, in the agent's own words.
+pub fn summary_of(round: &Round) -> Option<&str> {
+    let (_, summary) = round.extra.iter().find(|(name, _)| name == SUMMARY)?;
+    Some(summary.as_str()).filter(|summary| !summary.trim().is_empty())
+}
+
+/// The beginning of an id, enough to name its task.
+pub fn short_id(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
+impl Outcome {
+    /// The round whose answer stands.
+    fn standing(&self) -> Option<&Round> {
+        let stands = |round: &&Round| {
+            round.error.is_none() && round.answer.as_deref() == Some(self.answer.as_str())
+        };
+        self.rounds.iter().rev().find(stands)
+    }
+
+    /// Whether the answer that stands was checked and found right.
+    pub fn verified(&self) -> bool {
+        self.standing().is_some_and(|round| round.verified == Some(true))
+    }
+
+    /// Whether the answer is a report that an agent wrote by itself, with its own
+    /// citations: nothing is known of it but its words.
+    pub fn is_written(&self) -> bool {
+        self.findings.is_empty()
+            && !self.answer.trim().is_empty()
+            && self.standing().is_some_and(|round| round.step != "gather")
+    }
+
+    /// There is nothing to read: an answer without findings may say no more than
+    /// that there is none.
+    pub fn found_nothing(&self) -> bool {
+        self.findings.is_empty()
+            && (self.answer.trim().is_empty() || self.stop_reason == Some(StopReason::NothingFound))
+    }
+
+    /// How to take it up where it was left, for what did not come to its end.
+    pub fn way_on(&self) -> Option<String> {
+        let ended_early = matches!(
+            self.status,
+            TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::Interrupted
+        );
+        (ended_early && self.saved)
+            .then(|| format!("bathysphere deep-search --resume {}", short_id(&self.id)))
+    }
+}
+
 /// An error as users and programs read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ErrorReport {

@@ -104,6 +104,74 @@ pub fn found() -> Outcome {
     }
 }
 
+/// A page without lines.
+pub fn page(url: &str, title: &str) -> Source {
+    Source {
+        url: url.to_owned(),
+        title: title.to_owned(),
+        location: None,
+        published: None,
+        extra: Vec::new(),
+    }
+}
+
+/// A deep search by an agent that searches by itself: a report, a round that
+/// failed, and one that found the report right.
+pub fn written() -> Outcome {
+    let answer = "# Spring tides\n\nThey come twice a month [1], a day or two after new and full moon [2].\n\n\
+        ## Prediction\n\n| method | used for |\n|---|---|\n| harmonic constants | tables [2] |\n\n\
+        ```python\n# hours after high water\nrange = spring * 7 / 12  # see <notes>\n```\n\n\
+        ### Limits\n\n- Storm surge is not in the tables; see <https://surge.example/today>.\n\n\
+        ## Sources\n\n1. [Tides, an overview](https://tides.example/overview)\n2. https://almanac.example/tables\n";
+    let asked = |number: u32, queries: &[&str], sources: Vec<Source>, verified: bool| Round {
+        step: "ask".to_owned(),
+        answer: Some(answer.to_owned()),
+        verified: Some(verified),
+        new_sources: sources.len() as u32,
+        sources,
+        ..round(number, queries, 0, 0)
+    };
+    let pages = [
+        page("https://tides.example/overview", "Tides, an overview"),
+        page("https://almanac.example/tables", ""),
+        page("https://forum.example/t/42?page=2", "Why is the highest tide late? [solved]"),
+    ];
+    let queries = ["spring tides", "tide prediction", "age of the tide", "harmonic constants",
+        "storm surge tables", "tide tables accuracy"];
+    let mut first = asked(1, &queries, pages.to_vec(), false);
+    first.extra = vec![("summary".to_owned(), "Twice a month, near syzygy.".to_owned())];
+    let mut failing = round(2, &[], 0, 0);
+    failing.step = "ask".to_owned();
+    failing.error = Some(PluginError::new(ErrorKind::Unavailable, "agent-gemini-cli: 503"));
+    let mut last = asked(3, &["spring tides", "neap tides"], vec![pages[0].clone()], true);
+    last.new_sources = 0;
+    last.extra = vec![("summary".to_owned(), "All claims hold; nothing changed.".to_owned())];
+    let mut plan = found().plan.unwrap();
+    plan.rounds = 5;
+    plan.level = Level::Deep;
+    plan.reason = "a deep search was asked for".to_owned();
+    Outcome {
+        tool: "deep_search".to_owned(),
+        plan: Some(plan),
+        rounds: vec![first, failing, last],
+        answer: answer.to_owned(),
+        findings: Vec::new(),
+        sources: pages.to_vec(),
+        stop_reason: Some(StopReason::Verified),
+        usage: Usage {
+            input_tokens: 41_000,
+            output_tokens: 2_100,
+            searches: 8,
+            pages: 3,
+            cost_usd: Some(0.0213),
+            ..Usage::default()
+        },
+        model: Some("gemini-2.5-pro".to_owned()),
+        duration_ms: 93_000,
+        ..found()
+    }
+}
+
 pub fn nothing_found() -> Outcome {
     Outcome {
         findings: Vec::new(),
@@ -180,6 +248,23 @@ fn hostile() -> Outcome {
 #[test]
 fn a_report_with_findings() {
     insta::assert_snapshot!(render_markdown(&found()));
+}
+
+#[test]
+fn a_report_that_an_agent_wrote() {
+    insta::assert_snapshot!(render_markdown(&written()));
+}
+
+#[test]
+fn a_written_report_that_names_no_source_is_followed_by_all_of_them() {
+    let mut outcome = written();
+    for round in &mut outcome.rounds {
+        round.answer = round.answer.as_ref().map(|_| "Twice a month.".to_owned());
+    }
+    outcome.answer = "Twice a month.".to_owned();
+    let report = render_markdown(&outcome);
+    assert!(report.contains("\n## Sources\n"), "{report}");
+    assert!(report.contains("\n- <https://almanac.example/tables>\n"), "{report}");
 }
 
 #[test]
