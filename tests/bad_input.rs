@@ -72,7 +72,7 @@ fn a_question_of_nothing_but_punctuation() {
 #[test]
 fn a_missing_directory() {
     let home = Home::new();
-    for command in ["research", "search"] {
+    for command in ["research", "search", "deep-search", "deep-research", "find"] {
         let finished = home.run([command, "tides", "--docs", "no/such/place"]).assert_wrong_input();
         assert!(finished.stderr.contains("no/such/place"), "{}", finished.transcript());
         assert!(finished.stdout.is_empty(), "{}", finished.transcript());

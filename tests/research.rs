@@ -77,18 +77,61 @@ fn a_question_that_the_documents_do_not_answer_is_not_padded() {
 }
 
 #[test]
-fn search_prints_hits() {
+fn find_prints_hits() {
     let (home, documents) = (Home::new(), Documents::new());
-    let plain =
-        home.run(["search", "rule of twelfths", "--docs", text(&documents)]).assert_success();
+    let plain = home.run(["find", "rule of twelfths", "--docs", text(&documents)]).assert_success();
     assert!(plain.stdout.contains("tides.md:"), "{}", plain.transcript());
     let json = home
-        .run(["search", "rule of twelfths", "--limit", "1", "--json", "--docs", text(&documents)])
+        .run(["find", "rule of twelfths", "--limit", "1", "--json", "--docs", text(&documents)])
         .assert_success()
         .json();
     let text = json.to_string();
     assert!(text.contains("tides.md"), "{json:#}");
     assert!(!text.contains("operations.md"), "one hit was asked for: {json:#}");
+}
+
+#[test]
+fn each_way_of_asking_answers_as_its_tool_does() {
+    let (home, documents) = (Home::new(), Documents::new());
+    for command in ["search", "deep-search"] {
+        let arguments = [command, QUESTIONS[0].0, "--docs", text(&documents)];
+        let report = home.run(arguments).assert_success().stdout;
+        assert!(report.contains("tides.md:"), "{report}");
+        let finished = home
+            .run([command, QUESTIONS[0].0, "--json", "--docs", text(&documents)])
+            .assert_success();
+        let answer = finished.json();
+        assert_eq!(answer["success"], true, "{answer:#}");
+        assert_eq!(answer["metadata"]["query"], QUESTIONS[0].0);
+        assert!(answer["metadata"]["iterations"].as_u64() >= Some(1), "{answer:#}");
+        let shown = home
+            .run(["show", answer["task_id"].as_str().expect("an id"), "--json"])
+            .assert_success()
+            .json();
+        assert_eq!(shown["tool"], command.replace('-', "_"));
+    }
+}
+
+#[test]
+fn a_deep_search_tells_its_rounds_in_the_words_that_scripts_look_for() {
+    let (home, documents) = (Home::new(), Documents::new());
+    let finished = home
+        .run(["deep-search", QUESTIONS[0].0, "--docs", text(&documents), "-v"])
+        .assert_success();
+    let said = |line: &str| finished.stderr.lines().filter(|said| *said == line).count();
+    let of = finished
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("[INFO] Deep search round 1/"))
+        .unwrap_or_else(|| panic!("no first round: {}", finished.transcript()));
+    assert_eq!(said(&format!("[INFO] Deep search round 1/{of}")), 1, "{}", finished.stderr);
+    assert_eq!(said("[INFO] Round 1 completed, verified: false"), 1, "{}", finished.stderr);
+    let last = finished
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("[INFO] Deep search completed: "))
+        .count();
+    assert_eq!(last, 1, "{}", finished.stderr);
 }
 
 #[test]
@@ -167,8 +210,19 @@ fn the_other_commands_answer() {
     let version = home.run(["--version"]).assert_success().stdout;
     assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
     let help = home.run(["--help"]).assert_success().stdout;
-    for command in ["research", "search", "history", "show", "serve", "plugin", "config", "doctor"]
-    {
+    for command in [
+        "research",
+        "search",
+        "deep-search",
+        "deep-research",
+        "find",
+        "history",
+        "show",
+        "serve",
+        "plugin",
+        "config",
+        "doctor",
+    ] {
         assert!(help.contains(command), "{help}");
     }
 }

@@ -150,6 +150,76 @@ fn bad_arguments_are_told() {
 }
 
 #[test]
+fn a_task_is_asked_for_again_by_its_id() {
+    let (home, documents) = (Home::new(), Documents::new());
+    let mut client = home.serve(documents.path());
+    client.initialize(LEGACY_NEW);
+    let question = "when do spring tides come";
+    let first = client.call_tool("deep_search", json!({ "query": question }));
+    let first = &first["result"]["structuredContent"];
+    let id = first["task_id"].as_str().expect("an id");
+    for arguments in [
+        json!({ "resume": id }),
+        json!({ "resume": &id[..8], "query": question, "max_wait_seconds": 60 }),
+    ] {
+        let again = client.call_tool("deep_search", arguments);
+        let again = &again["result"]["structuredContent"];
+        assert_eq!(again["task_id"], id, "{again:#}");
+        assert_eq!(again["result"], first["result"], "{again:#}");
+    }
+    for (arguments, words) in [
+        (json!({ "resume": id, "query": "why is the sea salt" }), "leave out `query`"),
+        (json!({ "resume": "ffffffff-0000" }), "ffffffff-0000"),
+        (json!({ "max_iterations": 3 }), "needs `query`"),
+        (json!({ "query": question, "max_iterations": 1 }), "2 to 20"),
+    ] {
+        let answer = client.call_tool("deep_search", arguments.clone());
+        assert!(error_of(&answer).contains(words), "{arguments}: {answer:#}");
+        assert_eq!(answer["result"]["structuredContent"]["success"], false, "{answer:#}");
+    }
+}
+
+#[test]
+fn a_deep_search_is_told_on_standard_error_and_as_progress() {
+    let (home, documents) = (Home::new(), Documents::new());
+    let mut client = home.serve(documents.path());
+    client.initialize(LEGACY_NEW);
+    let id = client.request(
+        "tools/call",
+        json!({
+            "name": "deep_search",
+            "arguments": { "query": "how is a failover done", "max_iterations": 2 },
+            "_meta": { "progressToken": "watch" },
+        }),
+    );
+    let answer = client.answer(id);
+    let rounds = &answer["result"]["structuredContent"]["metadata"]["iterations"];
+    let mut expected = Vec::new();
+    for number in 1..=rounds.as_u64().expect("rounds") {
+        expected.push(format!("Deep search round {number}/2..."));
+        expected.push(format!("Round {number} completed, verified: false"));
+    }
+    expected.push(format!("Deep search completed: {rounds} rounds, verified: false"));
+    let told: Vec<String> = client
+        .kept("notifications/progress")
+        .iter()
+        .filter_map(|message| message["params"]["message"].as_str())
+        .filter(|message| message.starts_with("Deep search") || message.starts_with("Round"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(told, expected);
+    let stderr = client.end().stderr;
+    let logged: Vec<&str> = stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("[INFO] "))
+        .filter(|line| line.starts_with("Deep search") || line.starts_with("Round"))
+        .collect();
+    assert_eq!(logged, expected, "{stderr}");
+    assert!(stderr.lines().all(|line| line.starts_with('[')), "{stderr}");
+    assert!(!stderr.contains('\u{1b}'), "colours in a pipe: {stderr:?}");
+}
+
+#[test]
 fn progress_rises_and_ends_with_the_answer() {
     let (home, documents) = (Home::new(), Documents::new());
     let mut client = home.serve(documents.path());

@@ -118,7 +118,7 @@ impl Desk for Engine {
         self.parts()?.tasks.run(request, sink(events), cancel).await
     }
 
-    async fn search(
+    async fn passages(
         &self,
         query: String,
         limit: u32,

@@ -8,7 +8,7 @@ use super::terminal::Color;
 use crate::plugins::contract::Scope;
 use crate::tasks::TaskStatus;
 
-/// Deep research on your own documents, with sources: by hand, or as an MCP server
+/// Deep research with sources, on the web or your own documents: by hand, or as an MCP server
 #[derive(Debug, Parser)]
 #[command(
     name = "bathysphere",
@@ -19,9 +19,10 @@ use crate::tasks::TaskStatus;
 #[command(disable_help_flag = true, disable_version_flag = true)]
 #[command(after_help = "\
 Examples:
+  bathysphere search \"when is the next spring tide in Brest?\"
+  bathysphere deep-search \"how are spring tides predicted, and how well?\"
   bathysphere research --docs . \"how are snapshots stored?\"
-  bathysphere search --docs notes \"spring tides\"
-  bathysphere serve --docs ~/notes        # for an MCP client
+  bathysphere serve                       # for an MCP client
 
 `bathysphere COMMAND --help` tells more about each.")]
 pub struct Arguments {
@@ -61,8 +62,14 @@ pub struct Global {
 pub enum Command {
     /// Research a question and print a cited report
     Research(ResearchArguments),
-    /// Print the passages that fit a query best
+    /// Answer a question in one round
     Search(SearchArguments),
+    /// Research a question in rounds that check and mend the answer
+    DeepSearch(DeepSearchArguments),
+    /// Let the agent research a question by itself, in one long turn
+    DeepResearch(DeepResearchArguments),
+    /// Print the passages of your documents that fit a query best
+    Find(FindArguments),
     /// List what was researched
     History(HistoryArguments),
     /// Print the report of a task again
@@ -113,12 +120,102 @@ pub struct ResearchArguments {
     /// What you know already, or are working on
     #[arg(long, value_name = "TEXT", help_heading = "How far to go")]
     pub context: Option<String>,
+    #[command(flatten)]
+    pub delivery: Delivery,
+}
+
+/// What becomes of the result.
+#[derive(Debug, Args)]
+pub struct Delivery {
     /// Print everything that is known as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Write the report to FILE instead of stdout
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere search \"when is the next spring tide in Brest?\"
+  bathysphere search --docs notes \"who repaired the tide gauge?\"
+  bathysphere search --json \"latest stable release of SQLite\" | jq -r .result
+
+One round: quick, and not checked again; `bathysphere deep-search` does that. Progress
+goes to stderr, the report to stdout; --json prints what the MCP tool `search` returns.
+Exit code: 0 done (even when nothing was found), 1 failed, 2 wrong input, 130 cancelled.")]
+pub struct SearchArguments {
+    /// What to find out, in quotes; `-` reads it from stdin
+    #[arg(value_name = "QUESTION")]
+    pub question: String,
+    #[command(flatten)]
+    pub documents: Documents,
+    /// Passages of your documents to look at
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "How far to go")]
+    pub max_results: Option<u32>,
+    #[command(flatten)]
+    pub delivery: Delivery,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere deep-search \"how are spring tides predicted, and how well?\"
+  bathysphere deep-search --max-iterations 3 --output tides.md \"what causes neap tides?\"
+  bathysphere deep-search --docs . --scope large \"how does a task survive a crash?\"
+  bathysphere deep-search --resume 27475b74
+
+The first round writes a report, each further one checks and mends it, until it is
+verified or the limit is reached. Every round is kept as it ends: Ctrl-C ends the
+search, and --resume goes on from there (with the same --docs, if any) without paying
+for a round twice. Progress goes to stderr, the report to stdout; --json prints what
+the MCP tool `deep_search` returns. Exit code: 0 done (even when nothing was found or
+verified), 1 failed, 2 wrong input, 130 cancelled.")]
+pub struct DeepSearchArguments {
+    /// What to find out, in quotes; `-` reads it from stdin
+    #[arg(value_name = "QUESTION", required_unless_present = "resume")]
+    pub question: Option<String>,
+    #[command(flatten)]
+    pub documents: Documents,
+    /// Go on with a task that was cancelled or interrupted, or that failed
+    #[arg(long, value_name = "ID", conflicts_with_all = ["question", "scope", "context"], help_heading = "How far to go")]
+    pub resume: Option<String>,
+    /// Stop after this many rounds, verified or not
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=20), help_heading = "How far to go")]
+    pub max_iterations: Option<u32>,
+    /// How large the work is that the question belongs to; a large one gets more rounds
+    #[arg(long, value_enum, help_heading = "How far to go")]
+    pub scope: Option<ScopeArgument>,
+    /// What you know already, or are working on
+    #[arg(long, value_name = "TEXT", help_heading = "How far to go")]
+    pub context: Option<String>,
+    #[command(flatten)]
+    pub delivery: Delivery,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere deep-research \"the state of tidal power in Europe\"
+  bathysphere deep-research --context \"for a talk to sailors\" \"how were tides explained before Newton?\"
+  bathysphere deep-research --json \"the state of tidal power in Europe\" | jq .metadata
+
+The agent is asked once, and decides by itself how often to search and check. For
+rounds that are checked, kept one by one and can be gone on with, see
+`bathysphere deep-search`. --json prints what the MCP tool `deep_research` returns.
+Exit code: 0 done, 1 failed, 2 wrong input, 130 cancelled.")]
+pub struct DeepResearchArguments {
+    /// What to find out, in quotes; `-` reads it from stdin
+    #[arg(value_name = "QUESTION")]
+    pub question: String,
+    #[command(flatten)]
+    pub documents: Documents,
+    /// What you know already, or are working on
+    #[arg(long, value_name = "TEXT", help_heading = "How far to go")]
+    pub context: Option<String>,
+    #[command(flatten)]
+    pub delivery: Delivery,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,19 +225,32 @@ pub enum ScopeArgument {
     Large,
 }
 
+/// How a command speaks to programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Json {
+    /// In a shape of its own; an error as `{"error": …}`.
+    Plain,
+    /// As the MCP tools answer, and fail.
+    Answer,
+}
+
 impl Command {
-    /// Whether a program reads the result, and so the errors.
-    pub fn wants_json(&self) -> bool {
-        match self {
-            Self::Research(arguments) => arguments.json,
-            Self::Search(arguments) => arguments.json,
-            Self::History(arguments) => arguments.json,
-            Self::Show(arguments) => arguments.json,
-            Self::Plugin(PluginCommand::List { json }) => *json,
-            Self::Config(arguments) => arguments.json,
-            Self::Doctor(arguments) => arguments.json,
-            Self::Serve(_) | Self::Completions(_) => false,
-        }
+    /// Whether a program reads the result, and so the errors; and how.
+    pub fn json(&self) -> Option<Json> {
+        let (wanted, form) = match self {
+            Self::Research(arguments) => (arguments.delivery.json, Json::Plain),
+            Self::Search(arguments) => (arguments.delivery.json, Json::Answer),
+            Self::DeepSearch(arguments) => (arguments.delivery.json, Json::Answer),
+            Self::DeepResearch(arguments) => (arguments.delivery.json, Json::Answer),
+            Self::Find(arguments) => (arguments.json, Json::Plain),
+            Self::History(arguments) => (arguments.json, Json::Plain),
+            Self::Show(arguments) => (arguments.json, Json::Plain),
+            Self::Plugin(PluginCommand::List { json }) => (*json, Json::Plain),
+            Self::Config(arguments) => (arguments.json, Json::Plain),
+            Self::Doctor(arguments) => (arguments.json, Json::Plain),
+            Self::Serve(_) | Self::Completions(_) => (false, Json::Plain),
+        };
+        wanted.then_some(form)
     }
 }
 
@@ -157,10 +267,12 @@ impl From<ScopeArgument> for Scope {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  bathysphere search --docs . \"retry after\"
-  bathysphere search --docs notes --limit 3 \"spring tides\"
-  bathysphere search --docs . --json \"spring tides\" | jq -r '.hits[].url'")]
-pub struct SearchArguments {
+  bathysphere find --docs . \"retry after\"
+  bathysphere find --docs notes --limit 3 \"spring tides\"
+  bathysphere find --docs . --json \"spring tides\" | jq -r '.hits[].url'
+
+No task is made of it, and no agent is asked: this is the search alone.")]
+pub struct FindArguments {
     /// Words to look for, in quotes; `-` reads them from stdin
     #[arg(value_name = "QUERY")]
     pub query: String,
@@ -240,9 +352,10 @@ pub enum Format {
 #[command(after_help = "\
 Examples:
   claude mcp add bathysphere -- bathysphere serve --docs ~/notes
-  bathysphere serve --docs . -v 2>server.log
+  bathysphere serve 2>server.log
 
-The server speaks MCP on stdin and stdout, logs to stderr, and ends when stdin does.")]
+The server speaks MCP on stdin and stdout, logs to stderr (-q: errors alone), and ends
+when stdin does.")]
 pub struct ServeArguments {
     #[command(flatten)]
     pub documents: Documents,

@@ -21,7 +21,7 @@ pub struct Attended<T> {
 pub async fn attend<T, Work, Running>(
     desk: Arc<dyn Desk>,
     terminal: &mut Terminal,
-    verbose: u8,
+    mut progress: Progress,
     work: Work,
 ) -> Result<Attended<T>, Stop>
 where
@@ -32,7 +32,6 @@ where
     let (sender, mut events) = unbounded_channel();
     let cancel = CancellationToken::new();
     let mut signals = Signals::new()?;
-    let mut progress = Progress::new(terminal, verbose);
     // A task of its own, so that signals are heard while it computes.
     let mut running = tokio::spawn(work(desk, sender, cancel.clone()));
     let mut signal = None;

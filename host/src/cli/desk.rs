@@ -37,7 +37,7 @@ pub trait Desk: Send + Sync {
     ) -> Result<Outcome, ErrorReport>;
 
     /// Ranked passages, best first. No task is made of it.
-    async fn search(
+    async fn passages(
         &self,
         query: String,
         limit: u32,

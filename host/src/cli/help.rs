@@ -12,7 +12,7 @@ use super::terminal::Color;
 
 /// Every command stands in one group.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Ask", &["research", "search"]),
+    ("Ask", &["search", "deep-search", "deep-research", "research", "find"]),
     ("Look back", &["history", "show"]),
     ("Serve", &["serve"]),
     ("Set up", &["doctor", "plugin", "config", "completions"]),
@@ -34,7 +34,7 @@ fn template(command: &clap::Command) -> String {
         for name in *names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let _ = writeln!(text, "  {name_style}{name:<12}{name_style:#} {about}");
+            let _ = writeln!(text, "  {name_style}{name:<13}{name_style:#} {about}");
         }
     }
     let _ = write!(text, "\n{heading}Everywhere:{heading:#}\n{{options}}{{after-help}}");
@@ -123,6 +123,9 @@ mod tests {
             &["--help"],
             &["research", "--help"],
             &["search", "--help"],
+            &["deep-search", "--help"],
+            &["deep-research", "--help"],
+            &["find", "--help"],
             &["history", "--help"],
             &["show", "--help"],
             &["serve", "--help"],
@@ -146,7 +149,11 @@ mod tests {
             &["research", "how", "do", "tides", "work"],
             &["research", "x", "--max-rounds", "0"],
             &["research", "x", "--scope", "huge"],
-            &["search", "x", "--limit", "1000"],
+            &["search"],
+            &["find", "x", "--limit", "1000"],
+            &["deep-search"],
+            &["deep-search", "x", "--max-iterations", "1"],
+            &["deep-search", "x", "--resume", "0198"],
             &["show"],
             &["show", "0198", "--json", "--format", "markdown"],
             &["-v", "-q", "history"],

@@ -6,9 +6,9 @@ use jiff::tz::TimeZone;
 
 use super::arguments::HistoryArguments;
 use super::desk::Desk;
-use super::research::short_id;
 use super::table::{Cell, fitting, table};
 use super::terminal::{CYAN, FAINT, GREEN, Look, RED, Stop, Terminal, YELLOW};
+use crate::report::short_id;
 use crate::report::words::{duration, one_line};
 use crate::tasks::{TaskStatus, TaskSummary};
 
@@ -25,8 +25,23 @@ pub async fn run(
     } else {
         let look = terminal.out;
         terminal.print(&as_text(&tasks, &TimeZone::system(), look))?;
+        if let Some(advice) = advice(&tasks) {
+            let advice = terminal.err.paint(FAINT, &advice);
+            terminal.say(&advice);
+        }
     }
     Ok(0)
+}
+
+/// How to go on with what was left unfinished, if anything was.
+fn advice(tasks: &[TaskSummary]) -> Option<String> {
+    let left = tasks.iter().find(|task| {
+        matches!(task.status, TaskStatus::Cancelled | TaskStatus::Interrupted | TaskStatus::Failed)
+    })?;
+    Some(format!(
+        "what was cancelled, was interrupted or failed goes on with: bathysphere deep-search --resume {}",
+        short_id(&left.id)
+    ))
 }
 
 fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
@@ -101,6 +116,13 @@ mod tests {
             ),
             task("0198c2f3-ffff-7c3d-8e4f-112233445566", TaskStatus::Failed, "Why?", Some(61_000)),
         ]
+    }
+
+    #[test]
+    fn what_was_left_unfinished_can_be_gone_on_with() {
+        let advised = advice(&tasks()).unwrap();
+        assert!(advised.ends_with("bathysphere deep-search --resume 0198c2f3"), "{advised}");
+        assert!(advice(&tasks()[..2]).is_none());
     }
 
     #[test]

@@ -5,9 +5,12 @@ mod arguments;
 mod attend;
 mod completions;
 mod config;
+mod deep_research;
+mod deep_search;
 pub mod desk;
 mod doctor;
 mod documents;
+mod find;
 mod help;
 mod history;
 mod logging;
@@ -21,6 +24,7 @@ mod serve;
 mod show;
 mod snippet;
 mod table;
+mod task;
 mod terminal;
 
 use std::ffi::OsString;
@@ -29,11 +33,12 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use arguments::{Arguments, Command, PluginCommand};
+use arguments::{Arguments, Command, Json, PluginCommand};
 use desk::{Desk, Setup};
 use terminal::{Stop, Terminal};
 
 use crate::gates;
+use crate::report::Answer;
 use crate::tasks::ErrorReport;
 
 /// Does what the command line says. `open` makes the desk that the flags ask for;
@@ -50,7 +55,8 @@ pub fn run(
     };
     let global = &arguments.global;
     let mut terminal = Terminal::standard(global.color, global.quiet);
-    logging::start(global.verbose, global.quiet, terminal.err);
+    let serves = matches!(arguments.command, Command::Serve(_));
+    logging::start(global.verbose, global.quiet, serves, terminal.err);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -95,14 +101,19 @@ async fn carry_out(
     terminal: &mut Terminal,
     stdin: &mut (impl Read + Send),
 ) -> u8 {
-    let json = arguments.command.wants_json();
+    let json = arguments.command.json();
     let mut ended = dispatch(arguments, open, terminal, stdin).await;
     if let Err(Stop::Error(report)) = &ended
-        && json
         && report.code != terminal::OUTPUT
-        && let Err(stop) = terminal.print_json(&serde_json::json!({ "error": report }))
     {
-        ended = Err(stop);
+        let printed = match json {
+            None => Ok(()),
+            Some(Json::Answer) => terminal.print_json(&Answer::of_error(report)),
+            Some(Json::Plain) => terminal.print_json(&serde_json::json!({ "error": report })),
+        };
+        if let Err(stop) = printed {
+            ended = Err(stop);
+        }
     }
     exit_code(ended, terminal)
 }
@@ -121,11 +132,23 @@ async fn dispatch(
     match command {
         Command::Research(arguments) => {
             let desk = desk(&arguments.documents.documents);
-            research::run(arguments, desk, terminal, stdin, verbose).await
+            task::run(research::errand(arguments, stdin)?, desk, terminal, verbose).await
         }
         Command::Search(arguments) => {
             let desk = desk(&arguments.documents.documents);
-            search::run(arguments, desk, terminal, stdin, verbose).await
+            task::run(search::errand(arguments, stdin)?, desk, terminal, verbose).await
+        }
+        Command::DeepSearch(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            task::run(deep_search::errand(arguments, stdin)?, desk, terminal, verbose).await
+        }
+        Command::DeepResearch(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            task::run(deep_research::errand(arguments, stdin)?, desk, terminal, verbose).await
+        }
+        Command::Find(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            find::run(arguments, desk, terminal, stdin, verbose).await
         }
         Command::History(arguments) => history::run(&arguments, &*desk(&[]), terminal).await,
         Command::Show(arguments) => show::run(&arguments, &*desk(&[]), terminal).await,

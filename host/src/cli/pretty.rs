@@ -17,7 +17,11 @@ pub fn markdown(text: &str, look: Look) -> String {
     for line in text.lines() {
         let content = line.trim_start();
         let indent = line.len() - content.len();
-        let ticks: String = content.chars().take_while(|mark| *mark == '`').collect();
+        let mut ticks: String = content.chars().take_while(|mark| *mark == '`').collect();
+        if fence.is_none() && content[ticks.len()..].contains('`') {
+            // A code span, not the beginning of a block.
+            ticks.clear();
+        }
         if let Some(open) = &fence {
             if content == *open {
                 fence = None;

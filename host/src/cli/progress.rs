@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::pretty::hanging;
+use super::task::DEEP_SEARCH;
 use super::terminal::{FAINT, GREEN, Look, Terminal, YELLOW};
 use crate::plugins::contract::{Preparation, Round};
 use crate::report::words::{count, duration, grouped, one_line, quoted_list, shortened};
@@ -16,14 +17,101 @@ use crate::tasks::Event;
 /// Lines of the same work are at least this far apart.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 
-pub enum Progress {
+/// Lines of what an agent does by itself, which may be dozens of things a minute.
+const AGENT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Queries of a round that are named when it ends.
+const QUERIES: usize = 3;
+
+pub struct Progress {
+    shown: Shown,
+    /// Rounds are told in the words that scripts look for.
+    deep_search: bool,
+    /// An agent that searches by itself is at work.
+    asking: bool,
+}
+
+enum Shown {
     Silent,
     Plain { last: Option<(String, Instant)> },
     Moving { bar: ProgressBar, look: Look },
 }
 
 impl Progress {
-    pub fn new(terminal: &Terminal, verbose: u8) -> Self {
+    /// `tool`: whose task it is, if it is one.
+    pub fn new(terminal: &Terminal, verbose: u8, tool: Option<&str>) -> Self {
+        let shown = Shown::new(terminal, verbose);
+        Self { shown, deep_search: tool == Some(DEEP_SEARCH), asking: false }
+    }
+
+    pub fn handle(&mut self, event: &Event, terminal: &mut Terminal) {
+        match event {
+            Event::Progress { message, done, total } => {
+                let interval = if self.asking { AGENT_INTERVAL } else { PLAIN_INTERVAL };
+                self.shown.advance(message, *done, *total, (interval, self.asking), terminal);
+            }
+            Event::Prepared { plugin, preparation } => {
+                // Nothing to tell when all was up to date.
+                if preparation.updated + preparation.removed > 0 || !preparation.notes.is_empty() {
+                    self.shown.mark(true, &prepared(plugin, preparation), terminal);
+                }
+                for note in &preparation.notes {
+                    self.shown.mark(false, &one_line(note), terminal);
+                }
+            }
+            Event::Planned { plan } => {
+                let most = match plan.rounds {
+                    0 => String::new(),
+                    rounds => format!(", at most {}", count(rounds.into(), "round")),
+                };
+                self.shown.now(
+                    &format!("plan: {}{most} ({})", plan.level.in_words(), one_line(&plan.reason)),
+                    terminal,
+                );
+            }
+            Event::RoundStarted { number, of, step, reason } => {
+                self.asking = step == "ask";
+                let line = self.exactly(event);
+                self.shown.begin_round(*number, *of, step, reason, line, terminal);
+            }
+            Event::RoundEnded { round, of } => {
+                self.asking = false;
+                let line = self.exactly(event);
+                self.shown.end_round(round, *of, line, terminal);
+            }
+            Event::Completed { .. } => {
+                // In a terminal the last line tells it.
+                if let Some(line) = self.exactly(event)
+                    && matches!(self.shown, Shown::Plain { .. })
+                {
+                    self.shown.now(&line, terminal);
+                }
+            }
+            Event::Started { .. } => {}
+        }
+    }
+
+    fn exactly(&self, event: &Event) -> Option<String> {
+        let line = if self.deep_search { event.deep_search_line() } else { None };
+        line.map(|line| one_line(&line))
+    }
+
+    /// Something the user should read at once, such as that Ctrl-C was heard.
+    pub fn tell(&mut self, text: &str, terminal: &mut Terminal) {
+        self.shown.now(text, terminal);
+    }
+
+    /// Takes the moving line away, so that what follows begins on a clean one.
+    pub fn end(&mut self) {
+        if let Shown::Moving { bar, .. } = &self.shown {
+            bar.finish_and_clear();
+            *moving() = None;
+        }
+    }
+}
+
+impl Shown {
+    fn new(terminal: &Terminal, verbose: u8) -> Self {
         if terminal.quiet {
             return Self::Silent;
         }
@@ -40,60 +128,24 @@ impl Progress {
         Self::Moving { bar, look: terminal.err }
     }
 
-    pub fn handle(&mut self, event: &Event, terminal: &mut Terminal) {
-        match event {
-            Event::Progress { message, done, total } => {
-                self.advance(message, *done, *total, terminal);
-            }
-            Event::Prepared { plugin, preparation } => {
-                // Nothing to tell when all was up to date.
-                if preparation.updated + preparation.removed > 0 || !preparation.notes.is_empty() {
-                    self.mark(true, &prepared(plugin, preparation), terminal);
-                }
-                for note in &preparation.notes {
-                    self.mark(false, &one_line(note), terminal);
-                }
-            }
-            Event::Planned { plan } => {
-                let most = match plan.rounds {
-                    0 => String::new(),
-                    rounds => format!(", at most {}", count(rounds.into(), "round")),
-                };
-                self.now(
-                    &format!("plan: {}{most} ({})", plan.level.in_words(), one_line(&plan.reason)),
-                    terminal,
-                );
-            }
-            Event::RoundStarted { number, of, step, reason } => {
-                self.now(&round_started(*number, *of, step, reason), terminal);
-            }
-            Event::RoundEnded { round, of } => {
-                self.mark(round.error.is_none(), &round_ended(round, *of), terminal);
-            }
-            Event::Started { .. } | Event::Completed { .. } => {}
-        }
-    }
-
-    /// Something the user should read at once, such as that Ctrl-C was heard.
-    pub fn tell(&mut self, text: &str, terminal: &mut Terminal) {
-        self.now(text, terminal);
-    }
-
-    /// Takes the moving line away, so that what follows begins on a clean one.
-    pub fn end(&mut self) {
-        if let Self::Moving { bar, .. } = self {
-            bar.finish_and_clear();
-            *moving() = None;
-        }
-    }
-
-    fn advance(&mut self, message: &str, done: u64, total: Option<u64>, terminal: &mut Terminal) {
+    /// `pace`: how far apart lines are, and whether a new message must wait too.
+    fn advance(
+        &mut self,
+        message: &str,
+        done: u64,
+        total: Option<u64>,
+        pace: (Duration, bool),
+        terminal: &mut Terminal,
+    ) {
         let message = one_line(message);
         match self {
             Self::Silent => {}
             Self::Plain { last } => {
+                let (interval, waits) = pace;
                 let due = last.as_ref().is_none_or(|(previous, at)| {
-                    *previous != message || at.elapsed() >= PLAIN_INTERVAL || total == Some(done)
+                    (*previous != message && !waits)
+                        || at.elapsed() >= interval
+                        || total == Some(done)
                 });
                 if due {
                     terminal.say(&format!("[INFO] {message}{}", counted(done, total)));
@@ -107,7 +159,7 @@ impl Progress {
                     bar.set_position(done.min(total));
                     bar.set_message(message);
                 } else {
-                    bar.set_style(spinner());
+                    bar.set_style(spinner_of(bar));
                     bar.set_message(format!("{message}{}", counted(done, total)));
                 }
             }
@@ -123,10 +175,56 @@ impl Progress {
                 *last = None;
             }
             Self::Moving { bar, .. } => {
-                bar.set_style(spinner());
+                bar.set_style(spinner_of(bar));
                 bar.set_message(text.to_owned());
             }
         }
+    }
+
+    /// In a terminal the round, and the time it has taken, stay beside what is
+    /// going on in it.
+    fn begin_round(
+        &mut self,
+        number: u32,
+        of: u32,
+        step: &str,
+        reason: &str,
+        line: Option<String>,
+        terminal: &mut Terminal,
+    ) {
+        match self {
+            Self::Moving { bar, .. } => {
+                bar.set_prefix(format!("round {number} of {of}"));
+                bar.reset_elapsed();
+                bar.set_style(round_spinner());
+                bar.set_message(doing(step, reason));
+            }
+            _ => {
+                let line = line.unwrap_or_else(|| {
+                    format!("round {number} of at most {of}: {}", doing(step, reason))
+                });
+                self.now(&line, terminal);
+                // What the agent does first is told after a while, not at once.
+                if let Self::Plain { last } = self
+                    && step == "ask"
+                {
+                    *last = Some((String::new(), Instant::now()));
+                }
+            }
+        }
+    }
+
+    fn end_round(&mut self, round: &Round, of: u32, line: Option<String>, terminal: &mut Terminal) {
+        let line = match self {
+            Self::Moving { bar, .. } => {
+                bar.set_prefix("");
+                bar.set_style(spinner());
+                bar.set_message("deciding what is next");
+                round_ended(round, of)
+            }
+            _ => line.unwrap_or_else(|| round_ended(round, of)),
+        };
+        self.mark(round.error.is_none(), &line, terminal);
     }
 
     /// What was done, or went wrong; it stays.
@@ -173,6 +271,17 @@ fn spinner() -> ProgressStyle {
         .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
 }
 
+/// The same, with the round under way and how long it has taken.
+fn round_spinner() -> ProgressStyle {
+    ProgressStyle::with_template("{spinner} {prefix} · {elapsed} · {wide_msg}")
+        .expect("a fixed template")
+        .tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ")
+}
+
+fn spinner_of(bar: &ProgressBar) -> ProgressStyle {
+    if bar.prefix().is_empty() { spinner() } else { round_spinner() }
+}
+
 fn counted_bar() -> ProgressStyle {
     ProgressStyle::with_template("{spinner} {msg} {bar:24} {human_pos}/{human_len}")
         .expect("a fixed template")
@@ -203,39 +312,51 @@ fn prepared(plugin: &str, preparation: &Preparation) -> String {
     text
 }
 
-fn round_started(number: u32, of: u32, step: &str, reason: &str) -> String {
+fn doing(step: &str, reason: &str) -> String {
     let doing = match step {
         "gather" => "searching",
         "ask" => "asking the agent",
         "delegate" => "waiting for the research backend",
         other => other,
     };
-    let reason = one_line(reason);
-    let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    format!("round {number} of at most {of}: {doing}{reason}")
+    match one_line(reason) {
+        reason if reason.is_empty() => doing.to_owned(),
+        reason => format!("{doing} ({reason})"),
+    }
 }
 
 fn round_ended(round: &Round, of: u32) -> String {
-    let queries: Vec<String> =
+    let mut queries: Vec<String> =
         round.queries.iter().map(|query| shortened(&one_line(query), 60)).collect();
+    let more = queries.len().saturating_sub(QUERIES);
     let did = if queries.is_empty() {
-        round.step.clone()
-    } else {
+        if round.step == "ask" { "asked the agent".to_owned() } else { round.step.clone() }
+    } else if round.step == "gather" || more < 2 {
         format!("searched {}", quoted_list(queries.iter().map(String::as_str)))
+    } else {
+        queries.truncate(QUERIES);
+        let quoted: Vec<String> = queries.iter().map(|query| format!("“{query}”")).collect();
+        format!("searched {} and {more} more", quoted.join(", "))
     };
+    let took = duration(round.duration_ms);
     let brought = match &round.error {
-        Some(error) => {
-            format!("failed after {}: {}", duration(round.duration_ms), one_line(&error.message))
+        Some(error) => format!("failed after {took}: {}", one_line(&error.message)),
+        None if round.step == "gather" && round.new_findings + round.new_sources == 0 => {
+            format!("nothing new in {took}")
         }
-        None if round.new_findings + round.new_sources == 0 => {
-            format!("nothing new in {}", duration(round.duration_ms))
-        }
-        None => format!(
-            "{} and {} in {}",
+        None if round.step == "gather" => format!(
+            "{} and {} in {took}",
             count(round.new_sources.into(), "new source"),
             count(round.new_findings.into(), "new finding"),
-            duration(round.duration_ms),
         ),
+        None => {
+            let verified = match round.verified {
+                Some(true) => ", verified",
+                Some(false) => ", not verified",
+                None => "",
+            };
+            format!("{} in {took}{verified}", count(round.new_sources.into(), "new source"))
+        }
     };
     format!("round {} of at most {of}: {did}: {brought}", round.number)
 }
@@ -284,7 +405,7 @@ mod tests {
     #[test]
     fn plain_lines_tell_what_happened_and_are_few() {
         let (mut terminal, printed, said) = captured(Look::default());
-        let mut progress = Progress::Plain { last: None };
+        let mut progress = Progress::new(&terminal, 0, Some("research"));
         for event in events() {
             progress.handle(&event, &mut terminal);
         }
@@ -293,11 +414,75 @@ mod tests {
         insta::assert_snapshot!(said.text());
     }
 
+    /// A deep search by an agent that searches by itself.
+    fn asked() -> Vec<Event> {
+        let rounds = outcomes::written().rounds;
+        let started = |number: u32| Event::RoundStarted {
+            number,
+            of: 5,
+            step: "ask".to_owned(),
+            reason: "to check it".to_owned(),
+        };
+        let ended = |round: &Round| Event::RoundEnded { round: Box::new(round.clone()), of: 5 };
+        let talk =
+            Event::Progress { message: "searching “x”".to_owned(), done: 0, total: None };
+        vec![
+            Event::Started { id: "0198".to_owned() },
+            started(1),
+            talk.clone(),
+            ended(&rounds[0]),
+            started(2),
+            talk,
+            ended(&rounds[1]),
+            started(3),
+            ended(&rounds[2]),
+            Event::Completed { rounds: 3, verified: true },
+        ]
+    }
+
+    #[test]
+    fn a_deep_search_is_told_in_the_words_that_scripts_look_for() {
+        let (mut terminal, _, said) = captured(Look::default());
+        let mut progress = Progress::new(&terminal, 0, Some(DEEP_SEARCH));
+        for event in asked() {
+            progress.handle(&event, &mut terminal);
+        }
+        insta::assert_snapshot!(said.text(), @r"
+        [INFO] Deep search round 1/5...
+        [INFO] Round 1 completed, verified: false
+        [INFO] Deep search round 2/5...
+        [WARN] Round 2 failed: agent-gemini-cli: 503
+        [INFO] Deep search round 3/5...
+        [INFO] Round 3 completed, verified: true
+        [INFO] Deep search completed: 3 rounds, verified: true
+        ");
+    }
+
+    #[test]
+    fn in_a_terminal_finished_rounds_stay() {
+        let (mut terminal, _, said) = captured(Look::default());
+        let look = Look::default();
+        let shown = Shown::Moving { bar: ProgressBar::hidden(), look };
+        let mut progress = Progress { shown, deep_search: true, asking: false };
+        for event in asked() {
+            progress.handle(&event, &mut terminal);
+            if let (Shown::Moving { bar, .. }, Event::Progress { .. }) = (&progress.shown, &event) {
+                assert!(bar.prefix().starts_with("round "), "{}", bar.prefix());
+                assert_eq!(bar.message(), "searching “x”");
+            }
+        }
+        insta::assert_snapshot!(said.text(), @r"
+        ✓ round 1 of at most 5: searched “spring tides”, “tide prediction”, “age of the tide” and 3 more: 3 new sources in 12 ms, not verified
+        ! round 2 of at most 5: asked the agent: failed after 12 ms: agent-gemini-cli: 503
+        ✓ round 3 of at most 5: searched “spring tides” and “neap tides”: 0 new sources in 12 ms, verified
+        ");
+    }
+
     #[test]
     fn quiet_says_nothing() {
         let (mut terminal, _, said) = captured(Look::default());
         terminal.quiet = true;
-        let mut progress = Progress::new(&terminal, 0);
+        let mut progress = Progress::new(&terminal, 0, None);
         for event in events() {
             progress.handle(&event, &mut terminal);
         }
@@ -308,7 +493,7 @@ mod tests {
     fn what_was_up_to_date_is_not_told() {
         let (mut terminal, _, said) = captured(Look::default());
         let preparation = Preparation { items: 9, ..Preparation::default() };
-        Progress::Plain { last: None }
+        Progress::new(&terminal, 0, None)
             .handle(&Event::Prepared { plugin: "p".to_owned(), preparation }, &mut terminal);
         assert_eq!(said.text(), "");
     }

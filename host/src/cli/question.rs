@@ -1,8 +1,9 @@
 //! Reading a question: from the command line, or from stdin with `-`. What cannot
-//! be a question is refused before anything is started.
+//! be a question, or the id of a task, is refused before anything is started.
 
 use std::io::Read;
 
+use crate::plugins::contract::Question;
 use crate::report::words::grouped;
 use crate::tasks::{ErrorReport, LONGEST_QUESTION as LONGEST};
 
@@ -26,6 +27,32 @@ pub fn read(name: &str, argument: &str, stdin: &mut impl Read) -> Result<String,
         )
     })?;
     check(name, &text)
+}
+
+/// A question with its context, which may be blank.
+pub fn with_context(
+    question: &str,
+    context: Option<&str>,
+    stdin: &mut impl Read,
+) -> Result<Question, ErrorReport> {
+    let text = read("question", question, stdin)?;
+    let context = context.map(str::trim).filter(|context| !context.is_empty());
+    let context = context.map(|context| check("context", context)).transpose()?;
+    Ok(Question { text, context, ..Question::default() })
+}
+
+/// The id of a task, or the beginning of one.
+pub fn task_id(given: &str) -> Result<String, ErrorReport> {
+    let id = given.trim().to_ascii_lowercase();
+    let is_id = !id.is_empty()
+        && id.chars().all(|character| character.is_ascii_hexdigit() || character == '-');
+    if is_id {
+        return Ok(id);
+    }
+    Err(invalid(
+        format!("`{given}` is not the id of a task"),
+        Some("ids look like 27475b74; `bathysphere history` lists them".to_owned()),
+    ))
 }
 
 /// Checks a text that is already there.

@@ -2,26 +2,16 @@
 
 use super::arguments::ShowArguments;
 use super::desk::Desk;
-use super::pretty;
 use super::terminal::{Stop, Terminal};
+use super::{pretty, question};
 use crate::report::render_markdown;
-use crate::tasks::ErrorReport;
 
 pub async fn run(
     arguments: &ShowArguments,
     desk: &dyn Desk,
     terminal: &mut Terminal,
 ) -> Result<u8, Stop> {
-    let id = arguments.id.trim().to_ascii_lowercase();
-    if id.is_empty()
-        || !id.chars().all(|character| character.is_ascii_hexdigit() || character == '-')
-    {
-        return Err(Stop::Error(ErrorReport {
-            code: "INVALID_INPUT".to_owned(),
-            message: format!("`{}` is not the id of a task", arguments.id),
-            hint: Some("ids look like 27475b74; `bathysphere history` lists them".to_owned()),
-        }));
-    }
+    let id = question::task_id(&arguments.id)?;
     let outcome = desk.outcome(&id).await?;
     if arguments.json {
         terminal.print_json(&outcome)?;

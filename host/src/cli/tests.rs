@@ -59,7 +59,7 @@ impl Desk for Fake {
         self.answer.clone()
     }
 
-    async fn search(
+    async fn passages(
         &self,
         query: String,
         limit: u32,
@@ -150,6 +150,62 @@ async fn research_prints_the_report_and_tells_how_it_went() {
 }
 
 #[tokio::test]
+async fn each_way_of_asking_is_a_tool_of_its_own() {
+    let desk = Fake::new(Ok(outcomes::written()));
+    for (line, tool) in [
+        (&["search", "why?", "--max-results", "3"][..], "search"),
+        (&["deep-search", "why?", "--max-iterations", "3", "--scope", "tiny"], "deep_search"),
+        (&["deep-research", "why?", "--context", "sailing"], "deep_research"),
+    ] {
+        let ran = ran(&desk, line, "").await;
+        assert_eq!(ran.code, 0, "{}", ran.said);
+        assert_eq!(ran.printed, crate::report::render_markdown(&outcomes::written()));
+        assert!(ran.said.contains("a verified report from 3 sources"), "{}", ran.said);
+        let asked = desk.asked.lock().unwrap().pop().unwrap();
+        assert_eq!(asked.tool, tool);
+        assert!(asked.max_wait.is_none(), "whoever sits at the terminal waits");
+        let question = question_of(&asked);
+        assert_eq!(question.text, "why?");
+        assert_eq!(question.max_rounds, (tool == "deep_search").then_some(3));
+        assert_eq!(question.context.is_some(), tool == "deep_research");
+        assert_eq!(!question.extra.is_empty(), tool == "search");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_was_left_is_gone_on_with() {
+    let desk = Fake::new(Ok(outcomes::written()));
+    let line = ["deep-search", "--resume", "0198C2F4", "--max-iterations", "7"];
+    assert_eq!(ran(&desk, &line, "").await.code, 0);
+    let asked = desk.asked.lock().unwrap().pop().unwrap();
+    let Subject::Task { id, max_rounds } = asked.subject else { panic!("a task") };
+    assert_eq!((id.as_str(), max_rounds), ("0198c2f4", Some(7)));
+
+    let cancelled = Fake::new(Ok(outcomes::cancelled()));
+    let line = ["deep-search", "why?", "--docs", "."];
+    let ran = ran(&cancelled, &line, "").await;
+    assert_eq!(ran.code, 130);
+    let last = ran.said.lines().last().unwrap();
+    assert_eq!(last, "to go on: bathysphere deep-search --resume 0198c2f4 --docs .");
+}
+
+#[tokio::test]
+async fn the_json_of_a_tool_is_what_its_clients_get() {
+    for command in ["search", "deep-search", "deep-research"] {
+        let desk = Fake::new(Ok(outcomes::written()));
+        let found = ran(&desk, &[command, "--json", "why?"], "").await;
+        let value: serde_json::Value = serde_json::from_str(&found.printed).unwrap();
+        let answer = Answer::of_outcome(&outcomes::written());
+        assert_eq!(value, serde_json::to_value(answer).unwrap());
+
+        let failed = ran(&Fake::new(Err(unavailable())), &[command, "--json", "why?"], "").await;
+        let value: serde_json::Value = serde_json::from_str(&failed.printed).unwrap();
+        assert_eq!(value["success"], false);
+        assert_eq!(value["error"]["code"], "NOT_FOUND");
+    }
+}
+
+#[tokio::test]
 async fn a_question_may_come_from_stdin() {
     let desk = Fake::new(Ok(outcomes::found()));
     assert_eq!(ran(&desk, &["research", "-q", "-"], "from stdin\n").await.said, "");
@@ -175,6 +231,7 @@ async fn how_it_ended_decides_the_exit_code() {
     error: search-documents: the index is locked
     hint: try again when the other process is done
     failed after 0.4 s · 1 round · nothing found · kept as 0198c2f4 (bathysphere show 0198c2f4)
+    to go on: bathysphere deep-search --resume 0198c2f4
     ");
 
     let nothing = ran(&Fake::new(Ok(outcomes::nothing_found())), &["research", "why?"], "").await;
@@ -194,6 +251,9 @@ async fn wrong_input_starts_nothing() {
         (&["research", "--docs", "no/such/directory", "why?"], ""),
         (&["research", "--output", "no/such/directory/report.md", "why?"], ""),
         (&["search", "  "], ""),
+        (&["find", "  "], ""),
+        (&["deep-search", ""], ""),
+        (&["deep-search", "--resume", "latest"], ""),
         (&["show", "latest"], ""),
     ];
     let mut shown = String::new();
@@ -219,7 +279,7 @@ async fn json_is_json_whatever_happens() {
     assert!(failed.said.contains("error: no task has an id"));
 
     let hits =
-        ran(&Fake::new(Ok(outcomes::found())), &["search", "--json", "--limit", "3", "tides"], "")
+        ran(&Fake::new(Ok(outcomes::found())), &["find", "--json", "--limit", "3", "tides"], "")
             .await;
     let value: serde_json::Value = serde_json::from_str(&hits.printed).unwrap();
     assert_eq!(value["hits"][0]["text"], "tides and 3");
@@ -259,9 +319,9 @@ async fn what_is_empty_is_said_on_stderr() {
     assert_eq!((history.code, history.printed.as_str()), (0, ""));
     assert!(history.said.starts_with("nothing yet"));
     assert_eq!(ran(&desk, &["history", "--json"], "").await.printed, "[]\n");
-    let search = ran(&desk, &["search", "nothing"], "").await;
-    assert_eq!((search.code, search.printed.as_str()), (0, ""));
-    assert!(search.said.starts_with("nothing matches"));
+    let find = ran(&desk, &["find", "nothing"], "").await;
+    assert_eq!((find.code, find.printed.as_str()), (0, ""));
+    assert!(find.said.starts_with("nothing matches"));
 }
 
 #[tokio::test]

@@ -124,8 +124,7 @@ impl DeepSearch {
 
 impl DeepResearch {
     fn into_asked(self) -> Result<Asked, ErrorReport> {
-        let question =
-            Question { text: self.query, context: self.context, ..Question::default() };
+        let question = Question { text: self.query, context: self.context, ..Question::default() };
         asked(DEEP_RESEARCH, Subject::Question(question), self.max_wait_seconds)
     }
 }

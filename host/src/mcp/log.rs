@@ -33,8 +33,7 @@ impl Logger {
     /// For a task that is known; none where somebody logs it already.
     pub fn of_task(logged: &Arc<Logged>, id: &str) -> Option<Self> {
         let is_first = logged.tasks().insert(id.to_owned());
-        is_first
-            .then(|| Self { logged: logged.clone(), task: Mutex::new(Some(id.to_owned())) })
+        is_first.then(|| Self { logged: logged.clone(), task: Mutex::new(Some(id.to_owned())) })
     }
 
     pub fn hear(&self, event: &Event) {

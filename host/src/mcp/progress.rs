@@ -69,10 +69,8 @@ impl Telling {
                 event,
                 Event::RoundStarted { .. } | Event::RoundEnded { .. } | Event::Completed { .. }
             );
-        let message = shortened(
-            &one_line(&line.unwrap_or_else(|| describe(event))),
-            MESSAGE_CHARACTERS,
-        );
+        let message =
+            shortened(&one_line(&line.unwrap_or_else(|| describe(event))), MESSAGE_CHARACTERS);
         let mut state = self.state();
         match event {
             Event::RoundStarted { number, of, .. } => {

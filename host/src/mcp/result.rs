@@ -93,8 +93,7 @@ mod tests {
         let (is_error, structured, text) = parts(&outcome);
         assert!(!is_error);
         assert_eq!(structured["result"], outcome.answer);
-        for part in
-            ["They come twice a month", "verification was not", "forum.example", "0198c2f4"]
+        for part in ["They come twice a month", "verification was not", "forum.example", "0198c2f4"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

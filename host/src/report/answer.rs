@@ -357,7 +357,10 @@ mod tests {
         outcome.status = TaskStatus::Failed;
         outcome.error = outcomes::failed().error;
         let value = json(&outcome);
-        assert_eq!((&value["success"], &value["error"]["code"]), (&false.into(), &"UNAVAILABLE".into()));
+        assert_eq!(
+            (&value["success"], &value["error"]["code"]),
+            (&false.into(), &"UNAVAILABLE".into())
+        );
         assert_eq!(value["result"], outcome.answer);
         assert_eq!(value["task_id"], outcome.id);
 

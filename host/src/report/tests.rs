@@ -136,8 +136,14 @@ pub fn written() -> Outcome {
         page("https://almanac.example/tables", ""),
         page("https://forum.example/t/42?page=2", "Why is the highest tide late? [solved]"),
     ];
-    let queries = ["spring tides", "tide prediction", "age of the tide", "harmonic constants",
-        "storm surge tables", "tide tables accuracy"];
+    let queries = [
+        "spring tides",
+        "tide prediction",
+        "age of the tide",
+        "harmonic constants",
+        "storm surge tables",
+        "tide tables accuracy",
+    ];
     let mut first = asked(1, &queries, pages.to_vec(), false);
     first.extra = vec![("summary".to_owned(), "Twice a month, near syzygy.".to_owned())];
     let mut failing = round(2, &[], 0, 0);

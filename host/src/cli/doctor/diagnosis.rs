@@ -7,12 +7,19 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use serde::Serialize;
 
-use super::facts::{DirectoryState, Facts};
+use super::facts::{DirectoryState, Facts, is_key};
 use crate::cli::desk::{DocumentSet, PluginSummary};
 use crate::cli::pretty;
 use crate::cli::terminal::{BOLD, FAINT, GREEN, Look, RED, YELLOW};
+use crate::config::PluginSource;
 use crate::report::words::{count, one_line};
 use crate::tasks::ErrorReport;
+
+/// How to come by what the built-in plugins need.
+const HOW_TO: &[(&str, &str)] = &[
+    ("gemini", "install it with `npm install -g @google/gemini-cli` (Node 20 or newer)"),
+    ("GEMINI_API_KEY", "export GEMINI_API_KEY=… (https://aistudio.google.com/apikey makes one)"),
+];
 
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
@@ -110,23 +117,20 @@ fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
     if let Some(ErrorReport { message, hint, .. }) = &plugin.problem {
         return check("Plugins", &plugin.name, unfit, message, hint.clone());
     }
-    let missing_key = plugin
-        .grants
-        .secrets
-        .iter()
-        .find(|secret| facts.keys.iter().any(|(name, set)| *name == secret.name && !set));
-    if let Some(secret) = missing_key {
-        let detail = format!("{kind}; needs {}, which is not set", secret.name);
-        let advice = format!("export {}=…, or use another plugin in plugins.toml", secret.name);
-        return check("Plugins", &plugin.name, unfit, detail, Some(advice));
-    }
-    let missing_program = plugin.grants.commands.iter().find(|command| {
-        facts.programs.iter().any(|program| program.name == **command && program.path.is_none())
-    });
-    if let Some(command) = missing_program {
-        let detail = format!("{kind}; needs the program {command}, which is not in PATH");
-        let advice = format!("install {command}, or use another plugin in plugins.toml");
-        return check("Plugins", &plugin.name, unfit, detail, Some(advice));
+    let needs: Vec<Need> =
+        missing_keys(plugin, facts).into_iter().chain(missing_programs(plugin, facts)).collect();
+    if !needs.is_empty() {
+        // A part of Bathysphere whose program or key is not there yet is no fault.
+        let state = if is_builtin(plugin) { State::Unready } else { unfit };
+        let what: Vec<&str> = needs.iter().map(|need| need.what.as_str()).collect();
+        let mut advice: Vec<String> = needs.iter().map(|need| need.advice.clone()).collect();
+        advice.push(
+            "or research your own documents with --docs DIR, which needs neither, or use another \
+             plugin in plugins.toml"
+                .to_owned(),
+        );
+        let detail = format!("{kind}; needs {}", what.join(", and "));
+        return check("Plugins", &plugin.name, state, detail, Some(advice.join("; ")));
     }
     let used = if in_use {
         format!("serves {}", plugin.used_by.join(", "))
@@ -134,6 +138,51 @@ fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
         "works, but serves no tool".to_owned()
     };
     check("Plugins", &plugin.name, State::Ok, format!("{kind}; {used}"), None)
+}
+
+/// Something that a plugin lacks, and how to come by it.
+struct Need {
+    what: String,
+    advice: String,
+}
+
+fn missing_keys(plugin: &PluginSummary, facts: &Facts) -> Vec<Need> {
+    let is_unset = |name: &str| facts.keys.iter().any(|(known, set)| known == name && !set);
+    let need = |name: &str| Need {
+        what: format!("{name}, which is not set"),
+        advice: match HOW_TO.iter().find(|(known, _)| *known == name) {
+            Some((_, how)) => (*how).to_owned(),
+            None => format!("export {name}=…"),
+        },
+    };
+    let secrets = plugin.grants.secrets.iter().map(|secret| secret.name.as_str());
+    let mut needs: Vec<Need> = secrets.filter(|name| is_unset(name)).map(need).collect();
+    // Of the keys that a program is given, one will do.
+    let mut given = plugin.grants.environment.iter().filter(|name| is_key(name)).peekable();
+    if let Some(first) = given.peek().copied()
+        && given.all(|name| is_unset(name))
+    {
+        needs.push(need(first));
+    }
+    needs
+}
+
+fn missing_programs(plugin: &PluginSummary, facts: &Facts) -> Vec<Need> {
+    let is_missing = |command: &str| {
+        facts.programs.iter().any(|program| program.name == command && program.path.is_none())
+    };
+    let need = |command: &String| Need {
+        what: format!("the program {command}, which is not in PATH"),
+        advice: match HOW_TO.iter().find(|(known, _)| known == command) {
+            Some((_, how)) => (*how).to_owned(),
+            None => format!("install {command}"),
+        },
+    };
+    plugin.grants.commands.iter().filter(|command| is_missing(command)).map(need).collect()
+}
+
+fn is_builtin(plugin: &PluginSummary) -> bool {
+    matches!(&plugin.source, PluginSource::Builtin(name) if *name == plugin.name)
 }
 
 fn documents(sets: &[DocumentSet]) -> Vec<Check> {
@@ -285,6 +334,9 @@ impl Diagnosis {
             }
         }
         let end = match self.broken {
+            0 if self.checks.iter().any(|check| check.state == State::Unready) => {
+                "Nothing is broken; what is unready says above what it needs.".to_owned()
+            }
             0 => "All that is configured works.".to_owned(),
             broken => format!(
                 "{} broken.",
@@ -391,6 +443,47 @@ mod tests {
             diagnosis.broken, 5,
             "configuration, both plugins, a directory of documents, the cache"
         );
+    }
+
+    /// The default: an agent that is a program of its own.
+    fn gemini() -> PluginSummary {
+        let mut plugin = plugins::broken();
+        plugin.name = "agent-gemini-cli".to_owned();
+        plugin.kind = Some("agent".to_owned());
+        plugin.source = PluginSource::Builtin(plugin.name.clone());
+        plugin.used_by = vec!["search".to_owned(), "deep_search".to_owned()];
+        plugin.problem = None;
+        plugin
+    }
+
+    #[test]
+    fn an_agent_without_its_program_or_key_is_told_how_to_come_by_them() {
+        let mut facts = healthy();
+        facts.checkup.plugins = vec![gemini()];
+        facts.keys[0].1 = false;
+        let diagnosis = diagnose(&facts);
+        assert_eq!(diagnosis.broken, 0, "what is merely absent is no fault");
+        let text = diagnosis.as_text(Look::default());
+        for words in [
+            "needs GEMINI_API_KEY, which is not set, and the program gemini, which is not in PATH",
+            "npm install -g @google/gemini-cli",
+            "--docs DIR, which needs neither",
+            "Nothing is broken; what is unready",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_agent_with_its_program_and_one_of_its_keys_is_well() {
+        let mut facts = healthy();
+        let mut plugin = gemini();
+        plugin.grants.environment.insert(0, "OTHER_API_KEY".to_owned());
+        facts.checkup.plugins = vec![plugin];
+        facts.keys.push(("OTHER_API_KEY".to_owned(), false));
+        facts.programs[0].path = Some(PathBuf::from("/usr/bin/gemini"));
+        let text = diagnose(&facts).as_text(Look::default());
+        assert!(text.contains("agent; serves search, deep_search"), "{text}");
     }
 
     #[test]

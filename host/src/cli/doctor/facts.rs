@@ -63,9 +63,11 @@ pub fn gather(checkup: Checkup) -> Facts {
                 programs.push((command.clone(), String::new()));
             }
         }
-        for secret in &plugin.grants.secrets {
-            if !keys.contains(&secret.name) {
-                keys.push(secret.name.clone());
+        let secrets = plugin.grants.secrets.iter().map(|secret| &secret.name);
+        let given = plugin.grants.environment.iter().filter(|name| is_key(name));
+        for name in secrets.chain(given) {
+            if !keys.contains(name) {
+                keys.push(name.clone());
             }
         }
     }
@@ -92,6 +94,12 @@ pub fn gather(checkup: Checkup) -> Facts {
             .collect(),
         checkup,
     }
+}
+
+/// Whether a variable is a key by its name; what else a program is given need not
+/// be set.
+pub fn is_key(name: &str) -> bool {
+    name.ends_with("_API_KEY")
 }
 
 /// Where a command would be found, as a shell finds it.
