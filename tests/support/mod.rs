@@ -10,3 +10,4 @@ pub mod gemini_cli;
 pub mod home;
 pub mod packages;
 pub mod program;
+pub mod researcher;
