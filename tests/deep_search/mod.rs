@@ -16,3 +16,15 @@ mod model_field;
 mod model_selection;
 mod retry_with_correction;
 mod startup_cleanup;
+
+mod cancelling;
+mod command_line;
+mod corrections;
+mod errors;
+mod load;
+mod other_tools;
+mod prompts;
+mod resuming;
+mod secrets;
+mod verbatim;
+mod waiting;

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::support::gemini_cli::Run;
 use crate::support::researcher::{Researcher, fenced, report};
 
@@ -22,7 +24,8 @@ fn prompts() -> (String, String) {
     user.fake
         .then(&Run::answers(&report("The draft", false)))
         .then(&Run::answers(&report("The check", true)));
-    user.deep_search(QUERY);
+    // With a context, so that all of the template is said.
+    user.ask("deep_search", json!({ "query": QUERY, "context": "It was in 1934." }));
     let mut inputs = user.fake.runs().into_iter().filter_map(|run| run.input);
     (inputs.next().expect("round 1"), inputs.next().expect("round 2"))
 }
