@@ -34,16 +34,19 @@ fn lasting() -> Vec<Failure> {
     ]
 }
 
-/// What may pass.
+/// What may pass, but is not waited for.
+fn late() -> Vec<Failure> {
+    vec![
+        failure(Run::rate_limited(500), "RATE_LIMITED", "wait"),
+        failure(Run::floods(), "TOO_LARGE", "ask again"),
+    ]
+}
+
+/// What may pass soon.
 fn passing() -> Vec<Failure> {
     vec![
-        // Later than anybody waits for.
-        failure(Run::rate_limited(500), "RATE_LIMITED", "wait"),
         failure(Run::overloaded(), "UNAVAILABLE", "wait"),
         failure(Run::internal_error(), "UNAVAILABLE", "wait"),
-        failure(Run::hangs(), "TIMEOUT", "timeout_seconds"),
-        failure(Run::floods(), "TOO_LARGE", "ask again"),
-        failure(Run::floods_error_output(), "TOO_LARGE", "ask again"),
         failure(Run::dies(9), "UNAVAILABLE", "memory"),
         failure(Run::empty(), "EMPTY_ANSWER", "ask again"),
         failure(
@@ -52,6 +55,15 @@ fn passing() -> Vec<Failure> {
             "gemini",
         ),
     ]
+}
+
+/// The only one that has to be waited for, by whoever sets a short time.
+fn timeout() -> (Researcher, Failure) {
+    let user = Researcher::with_config(
+        "[research]\nmax_iterations = 2\n\
+         [plugins.agent-gemini-cli.settings]\ntimeout_seconds = 2\n",
+    );
+    (user, failure(Run::hangs(), "TIMEOUT", "timeout_seconds"))
 }
 
 #[track_caller]
@@ -105,9 +117,7 @@ fn what_cannot_succeed_is_told_after_one_run() {
 #[test]
 fn what_may_pass_is_told_once_the_attempts_are_used_up() {
     // One cycle: the waits between them are not the point here.
-    let user = Researcher::with_config(
-        "[research]\ncycles = 1\n[plugins.agent-gemini-cli.settings]\ntimeout_seconds = 1\n",
-    );
+    let user = Researcher::with_config("[research]\ncycles = 1\n");
     let mut client = user.connect();
     for (number, expected) in passing().iter().enumerate() {
         user.fake.otherwise(&expected.run);
@@ -120,15 +130,24 @@ fn what_may_pass_is_told_once_the_attempts_are_used_up() {
 
 /// What the host does not wait for is not asked again, however many cycles there are.
 #[test]
-fn a_limit_that_passes_late_a_timeout_and_a_flood_are_not_repeated_in_their_round() {
-    let user =
-        Researcher::with_config("[plugins.agent-gemini-cli.settings]\ntimeout_seconds = 1\n");
+fn a_limit_that_passes_late_and_a_flood_are_not_repeated_in_their_round() {
+    let user = Researcher::new();
     let mut client = user.connect();
-    for (number, run) in [Run::rate_limited(500), Run::hangs(), Run::floods()].iter().enumerate() {
-        user.fake.otherwise(run);
-        assert_eq!(structured(&ask(&mut client, "search"))["success"], false);
-        assert_eq!(user.fake.runs().len(), number + 1);
+    for (number, expected) in late().iter().enumerate() {
+        user.fake.otherwise(&expected.run);
+        assert_told(&ask(&mut client, "search"), expected);
+        assert_eq!(user.fake.runs().len(), number + 1, "{}", expected.code);
     }
+}
+
+#[test]
+fn a_timeout_is_told_after_one_run_and_ends_it() {
+    let (user, expected) = timeout();
+    user.fake.otherwise(&expected.run);
+    let mut client = user.connect();
+    assert_told(&ask(&mut client, "search"), &expected);
+    assert_eq!(user.fake.runs().len(), 1, "it is not repeated in its round");
+    assert_no_corrections(&user);
 }
 
 #[test]
@@ -154,13 +173,24 @@ fn a_passing_limit_and_a_passing_fault_are_waited_out() {
 
 #[test]
 fn the_first_report_survives_whatever_fails_later() {
-    let user = Researcher::with_config(
-        "[research]\ncycles = 1\nmax_iterations = 2\n\
-         [plugins.agent-gemini-cli.settings]\ntimeout_seconds = 1\n",
-    );
+    let user = Researcher::with_config("[research]\ncycles = 1\nmax_iterations = 2\n");
+    assert_the_first_report_survives(&user, lasting().into_iter().chain(late()).chain(passing()));
+}
+
+#[test]
+fn the_first_report_survives_a_timeout() {
+    let (user, expected) = timeout();
+    assert_the_first_report_survives(&user, [expected]);
+}
+
+#[track_caller]
+fn assert_the_first_report_survives(
+    user: &Researcher,
+    failures: impl IntoIterator<Item = Failure>,
+) {
     let mut client = user.connect();
     user.fake.when("You are a careful web researcher", &Run::answers(&report("Draft", false)));
-    for (number, expected) in lasting().iter().chain(&passing()).enumerate() {
+    for (number, expected) in failures.into_iter().enumerate() {
         user.fake.otherwise(&expected.run);
         let answer = structured(&ask(&mut client, "deep_search"));
         assert_eq!(answer["success"], true, "{answer:#}");
@@ -174,7 +204,7 @@ fn the_first_report_survives_whatever_fails_later() {
         assert!(second.as_str().is_some_and(|text| text.contains("failed")), "{answer:#}");
         assert_eq!(user.fake.runs().len(), 2 * (number + 1), "{}", expected.code);
     }
-    assert_no_corrections(&user);
+    assert_no_corrections(user);
     assert_silent_about_the_prompt(&client.end().stderr);
 }
 

@@ -69,7 +69,7 @@ fn a_prompt_of_the_users_own_is_used() {
 fn a_broken_prompt_is_refused_at_start_with_file_and_line() {
     for (text, line, words) in [
         ("Ask this:\n\n{{ query }}\n{{ qeury }}\n", 4, "qeury"),
-        ("{{ query }}\n\n{% if context %}\nno end\n", 5, ""),
+        ("{{ query }}\n\n{% if context %}\nno end\n", 4, "end of block"),
         ("There is no question in this one.\n", 0, "query"),
     ] {
         let user = Researcher::new();

@@ -28,7 +28,7 @@ fn handle_then_result(user: &Researcher, arguments: &Value) {
 
     // Waiting for it is waiting for that very run.
     user.fake.wait_for_runs(2);
-    let resumed = client.begin("deep_search", json!({ "resume": id }));
+    let resumed = client.begin("deep_search", json!({ "resume": id, "max_wait_seconds": 600 }));
     let again = client.call_tool("deep_search", json!({ "resume": id, "max_wait_seconds": 1 }));
     let again = structured(&again);
     assert_eq!((&again["status"], &again["task_id"]), (&"running".into(), &handle["task_id"]));
