@@ -31,6 +31,7 @@ use std::time::Duration;
 
 pub use self::child::Child;
 use self::directory::PrivateDirectory;
+pub use self::directory::clear_leftovers;
 use self::environment::Environment;
 pub use self::group::end_all;
 use super::{GateError, GateErrorKind};
@@ -127,6 +128,7 @@ impl ProcessGate {
         directory.lay(&command.files)?;
 
         let mut system = system_command(&program);
+        end_with_us(&mut system);
         system
             .args(&command.arguments)
             .env_clear()
@@ -167,6 +169,22 @@ impl ProcessGate {
 fn system_command(program: &std::path::Path) -> std::process::Command {
     std::process::Command::new(program)
 }
+
+/// Should this process be killed, nobody is left to end the program, and it would go
+/// on spending. Linux can be asked to end it then; elsewhere it goes on to its end.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "there is no safe way to act between fork and exec")]
+fn end_with_us(command: &mut std::process::Command) {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    // SAFETY: what runs between fork and exec must not allocate, lock or unwind. It is
+    // one system call, and an error that is a number.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_: &mut std::process::Command) {}
 
 fn not_started(program: &str, error: &io::Error) -> GateError {
     let message = |why: &str| format!("cannot start `{program}`: {why}");

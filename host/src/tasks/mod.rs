@@ -19,6 +19,7 @@ pub use crate::research::{Event, EventSink, RESULTS, SUMMARY};
 pub use question::LONGEST_QUESTION;
 pub use request::{Subject, TaskRequest, TaskSummary};
 
+use crate::gates;
 use crate::plugins::contract::{Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason};
 use crate::plugins::{CallError, LoadError, Plugins};
 use crate::prompts::Prompts;
@@ -72,6 +73,10 @@ impl Tasks {
     /// Clears away what crashed processes have left, and says so: called when a
     /// server starts.
     pub fn clear_leftovers(&self) {
+        let directories = gates::process::clear_leftovers(&std::env::temp_dir());
+        if directories > 0 {
+            tracing::info!("cleaned up {directories} directories of programs");
+        }
         match invalid_output::clear(&self.configuration) {
             Ok(count) => tracing::info!("cleaned up {count} orphaned temp files"),
             Err(error) => tracing::warn!(

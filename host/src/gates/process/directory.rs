@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use cap_std::fs::{Dir, OpenOptionsExt as _};
 
 use crate::gates::{GateError, GateErrorKind};
 
+const PREFIX: &str = "bathysphere-run-";
 const WORK: &str = "work";
 const HOME: &str = "home";
 const TEMPORARY: &str = "tmp";
@@ -27,8 +28,14 @@ const HOME_PREFIX: &str = "~/";
 const LISTED: usize = 4096;
 const LISTED_DEPTH: usize = 16;
 
+/// One that is younger than this may still be in the making.
+const YOUNG: Duration = Duration::from_mins(1);
+
 pub(super) struct PrivateDirectory {
     path: PathBuf,
+    /// Locked as long as it is open, so that another process that clears up what
+    /// a crash has left lets it be.
+    _lock: fs::File,
     /// Opened before a program was here, so that one that puts a link in a
     /// directory's place does not lead us elsewhere.
     root: Dir,
@@ -38,11 +45,13 @@ impl PrivateDirectory {
     pub(super) fn create() -> Result<Self, GateError> {
         let create = || {
             let temporary = tempfile::Builder::new()
-                .prefix("bathysphere-")
+                .prefix(PREFIX)
                 .permissions(fs::Permissions::from_mode(0o700))
                 .tempdir()?;
             let root = Dir::open_ambient_dir(temporary.path(), cap_std::ambient_authority())?;
-            let directory = Self { path: temporary.keep(), root };
+            let lock = fs::File::open(temporary.path())?;
+            lock.lock()?;
+            let directory = Self { path: temporary.keep(), _lock: lock, root };
             for name in [WORK, HOME, TEMPORARY] {
                 fs::create_dir(directory.path.join(name))?;
             }
@@ -147,18 +156,46 @@ impl PrivateDirectory {
 
     /// Removes all of it; calling it again does no harm.
     pub(super) fn remove(&self) {
-        for _ in 0..5 {
-            match fs::remove_dir_all(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {}
-                _ => return,
-            }
-            // Either a directory was closed to us, or a program that is just
-            // dying has added a file meanwhile.
-            open_directories(&self.path);
-            thread::sleep(Duration::from_millis(5));
-        }
-        tracing::warn!(path = %self.path.display(), "cannot remove a program's directory");
+        remove(&self.path);
     }
+}
+
+fn remove(path: &Path) -> bool {
+    for _ in 0..5 {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+            _ => return true,
+        }
+        // Either a directory was closed to us, or a program that is just
+        // dying has added a file meanwhile.
+        open_directories(path);
+        thread::sleep(Duration::from_millis(5));
+    }
+    tracing::warn!(path = %path.display(), "cannot remove a program's directory");
+    false
+}
+
+/// Removes the directories that processes of this user which were killed have left
+/// among the temporary files, and tells how many there were.
+pub fn clear_leftovers(temporary: &Path) -> usize {
+    let entries = fs::read_dir(temporary).into_iter().flatten().flatten();
+    let left = entries.filter(|entry| {
+        entry.file_name().to_string_lossy().starts_with(PREFIX) && is_left(&entry.path())
+    });
+    left.filter(|entry| remove(&entry.path())).count()
+}
+
+/// Made by us, some time ago, and held by nobody.
+fn is_left(path: &Path) -> bool {
+    let ours = || -> io::Result<bool> {
+        let metadata = fs::symlink_metadata(path)?;
+        let young = metadata.modified()?.elapsed().is_ok_and(|age| age < YOUNG);
+        if !metadata.is_dir() || young || metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Ok(false);
+        }
+        Ok(fs::File::open(path)?.try_lock().is_ok())
+    };
+    ours().unwrap_or(false)
 }
 
 impl Drop for PrivateDirectory {
@@ -234,4 +271,42 @@ fn located(name: &str) -> Result<PathBuf, GateError> {
         ));
     }
     Ok(Path::new(place).join(relative))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_nothing_else() {
+        let temporary = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: u64| {
+            let path = temporary.path().join(name);
+            fs::create_dir_all(path.join(HOME)).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            fs::File::open(&path).unwrap().set_modified(then).unwrap();
+            path
+        };
+        let left = make("bathysphere-run-left", 3600);
+        let held = make("bathysphere-run-held", 3600);
+        let young = make("bathysphere-run-young", 5);
+        let other = make("bathysphere-notes", 3600);
+        let lock = fs::File::open(&held).unwrap();
+        lock.lock().unwrap();
+
+        assert_eq!(clear_leftovers(temporary.path()), 1);
+        assert!(!left.exists());
+        assert!(held.exists() && young.exists() && other.exists());
+        drop(lock);
+        assert_eq!(clear_leftovers(temporary.path()), 1);
+        assert_eq!(clear_leftovers(&temporary.path().join("nothing")), 0);
+    }
+
+    #[test]
+    fn a_directory_in_use_is_held() {
+        let directory = PrivateDirectory::create().unwrap();
+        assert!(fs::File::open(directory.path()).unwrap().try_lock().is_err());
+    }
 }
