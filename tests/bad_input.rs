@@ -151,6 +151,7 @@ fn a_reader_that_goes_away() {
     for arguments in [
         vec!["research", "When do spring tides come?", "--docs", text(&documents)],
         vec!["search", "tides", "--docs", text(&documents)],
+        vec!["find", "tides", "--docs", text(&documents)],
         vec!["config"],
         vec!["plugin", "list"],
         vec!["--help"],

@@ -169,7 +169,7 @@ fn an_unknown_id_is_told() {
 fn the_index_follows_the_files() {
     let (home, documents) = (Home::new(), Documents::new());
     let ask = || {
-        home.run(["search", "periscope depth of the ferry", "--json", "--docs", text(&documents)])
+        home.run(["find", "periscope depth of the ferry", "--json", "--docs", text(&documents)])
             .assert_success()
             .stdout
     };

@@ -159,6 +159,9 @@ pub struct SearchArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "\
+bathysphere deep-search [OPTIONS] <QUESTION>
+       bathysphere deep-search [OPTIONS] --resume <ID>")]
 #[command(after_help = "\
 Examples:
   bathysphere deep-search \"how are spring tides predicted, and how well?\"
@@ -198,7 +201,7 @@ pub struct DeepSearchArguments {
 #[command(after_help = "\
 Examples:
   bathysphere deep-research \"the state of tidal power in Europe\"
-  bathysphere deep-research --context \"for a talk to sailors\" \"how were tides explained before Newton?\"
+  bathysphere deep-research --context \"for a talk\" \"how were tides explained before Newton?\"
   bathysphere deep-research --json \"the state of tidal power in Europe\" | jq .metadata
 
 The agent is asked once, and decides by itself how often to search and check. For

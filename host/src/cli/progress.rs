@@ -123,6 +123,7 @@ impl Shown {
             return Self::Plain { last: None };
         }
         let bar = ProgressBar::new_spinner().with_style(spinner());
+        bar.set_message("getting ready");
         bar.enable_steady_tick(Duration::from_millis(100));
         *moving() = Some(bar.clone());
         Self::Moving { bar, look: terminal.err }
@@ -192,25 +193,21 @@ impl Shown {
         line: Option<String>,
         terminal: &mut Terminal,
     ) {
-        match self {
-            Self::Moving { bar, .. } => {
-                bar.set_prefix(format!("round {number} of {of}"));
-                bar.reset_elapsed();
-                bar.set_style(round_spinner());
-                bar.set_message(doing(step, reason));
-            }
-            _ => {
-                let line = line.unwrap_or_else(|| {
-                    format!("round {number} of at most {of}: {}", doing(step, reason))
-                });
-                self.now(&line, terminal);
-                // What the agent does first is told after a while, not at once.
-                if let Self::Plain { last } = self
-                    && step == "ask"
-                {
-                    *last = Some((String::new(), Instant::now()));
-                }
-            }
+        if let Self::Moving { bar, .. } = self {
+            bar.set_prefix(format!("round {number} of {of}"));
+            bar.reset_elapsed();
+            bar.set_style(round_spinner());
+            bar.set_message(doing(step, reason));
+            return;
+        }
+        let line = line
+            .unwrap_or_else(|| format!("round {number} of at most {of}: {}", doing(step, reason)));
+        self.now(&line, terminal);
+        // What the agent does first is told after a while, not at once.
+        if let Self::Plain { last } = self
+            && step == "ask"
+        {
+            *last = Some((String::new(), Instant::now()));
         }
     }
 

@@ -199,7 +199,7 @@ mod tests {
             "resume": " ", "max_wait_seconds": 60
         }))
         .unwrap();
-        assert_eq!(asked.request.max_wait, Some(Duration::from_secs(60)));
+        assert_eq!(asked.request.max_wait, Some(Duration::from_mins(1)));
         let Subject::Question(question) = asked.request.subject else { panic!("a question") };
         assert_eq!(question.text, "why?");
         assert_eq!(question.max_rounds, Some(3));

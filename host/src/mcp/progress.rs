@@ -64,11 +64,14 @@ impl Telling {
     /// Never waits, and never holds more than a bounded number of lines.
     pub fn hear(&self, event: &Event) {
         let line = if self.deep_search { event.deep_search_line() } else { None };
-        let counts = line.is_some()
-            || matches!(
-                event,
-                Event::RoundStarted { .. } | Event::RoundEnded { .. } | Event::Completed { .. }
-            );
+        // The id too: whoever gives up early can go on with it.
+        let counts = matches!(
+            event,
+            Event::Started { .. }
+                | Event::RoundStarted { .. }
+                | Event::RoundEnded { .. }
+                | Event::Completed { .. }
+        );
         let message =
             shortened(&one_line(&line.unwrap_or_else(|| describe(event))), MESSAGE_CHARACTERS);
         let mut state = self.state();
@@ -240,6 +243,7 @@ mod tests {
         assert_eq!(
             rest(&telling).await,
             [
+                "started as task 0198",
                 "Deep search round 1/5...",
                 "Round 1 completed, verified: false",
                 "Deep search round 2/5...",

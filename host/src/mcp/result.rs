@@ -1,9 +1,11 @@
 //! An outcome as a tool's result: structured for programs, and a text that stands
 //! alone for clients that pass on only the text.
 
+use std::fmt::Write as _;
+
 use rmcp::model::{CallToolResult, ContentBlock};
 
-use crate::report::words::{count, duration};
+use crate::report::words::count;
 use crate::report::{Answer, render_markdown};
 use crate::tasks::{ErrorReport, Outcome, TaskStatus};
 
@@ -24,21 +26,21 @@ fn text_of(outcome: &Outcome, answer: &Answer) -> String {
         (Some(error), _) if nothing => {
             let mut text = error_text(error);
             if outcome.way_on().is_some() {
-                text.push_str(&format!(
+                let _ = write!(
+                    text,
                     "\nTo try again from where it stopped, call `deep_search` with \
                      {{\"resume\": \"{}\"}}.",
                     outcome.id
-                ));
+                );
             }
             text
         }
         (None, TaskStatus::Running) => {
             let mut text = format!(
-                "Still running as task {} after {}, {} done. Call `deep_search` with \
+                "Still running as task {}, {} done. Call `deep_search` with \
                  {{\"resume\": \"{}\"}} to wait for the result: it goes on meanwhile, and nothing \
                  is asked twice.",
                 outcome.id,
-                duration(outcome.duration_ms),
                 count(outcome.rounds.len() as u64, "round"),
                 outcome.id,
             );

@@ -379,6 +379,9 @@ fn spent(outcome: &Outcome) -> Option<String> {
     }
     let cost = usage.cost_usd.filter(|cost| *cost > 0.0);
     parts.extend(cost.map(|cost| format!("${cost:.4}")));
+    if parts.is_empty() && !outcome.is_written() {
+        return None;
+    }
     let model = outcome.model.as_ref().map(|model| format!("model {}", code_span(model)));
     let parts: Vec<String> = model.into_iter().chain(parts).collect();
     (!parts.is_empty()).then(|| format!("Used {}.", parts.join(", ")))

@@ -25,6 +25,8 @@ const HOW_TO: &[(&str, &str)] = &[
 pub struct Diagnosis {
     pub version: &'static str,
     pub broken: usize,
+    /// Plugins that tools use, and that lack something.
+    pub unready: usize,
     pub checks: Vec<Check>,
 }
 
@@ -68,7 +70,12 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
     checks.extend(keys(facts));
     checks.extend(directories(facts));
     let broken = checks.iter().filter(|check| check.state == State::Broken).count();
-    Diagnosis { version: env!("CARGO_PKG_VERSION"), broken, checks }
+    let is_used = |name: &str| {
+        facts.checkup.plugins.iter().any(|plugin| plugin.name == name && !plugin.used_by.is_empty())
+    };
+    let unready =
+        checks.iter().filter(|check| check.state == State::Unready && is_used(&check.name)).count();
+    Diagnosis { version: env!("CARGO_PKG_VERSION"), broken, unready, checks }
 }
 
 fn check(
@@ -125,9 +132,13 @@ fn backend(plugin: &PluginSummary, facts: &Facts) -> Check {
         let what: Vec<&str> = needs.iter().map(|need| need.what.as_str()).collect();
         let mut advice: Vec<String> = needs.iter().map(|need| need.advice.clone()).collect();
         advice.push(
-            "or research your own documents with --docs DIR, which needs neither, or use another \
-             plugin in plugins.toml"
-                .to_owned(),
+            if in_use {
+                "or research your own documents with --docs DIR, which needs neither program nor \
+                 key; or use another plugin in plugins.toml"
+            } else {
+                "or leave it: no tool uses it"
+            }
+            .to_owned(),
         );
         let detail = format!("{kind}; needs {}", what.join(", and "));
         return check("Plugins", &plugin.name, state, detail, Some(advice.join("; ")));
@@ -334,7 +345,7 @@ impl Diagnosis {
             }
         }
         let end = match self.broken {
-            0 if self.checks.iter().any(|check| check.state == State::Unready) => {
+            0 if self.unready > 0 => {
                 "Nothing is broken; what is unready says above what it needs.".to_owned()
             }
             0 => "All that is configured works.".to_owned(),
@@ -462,12 +473,12 @@ mod tests {
         facts.checkup.plugins = vec![gemini()];
         facts.keys[0].1 = false;
         let diagnosis = diagnose(&facts);
-        assert_eq!(diagnosis.broken, 0, "what is merely absent is no fault");
+        assert_eq!((diagnosis.broken, diagnosis.unready), (0, 1), "absent is no fault");
         let text = diagnosis.as_text(Look::default());
         for words in [
             "needs GEMINI_API_KEY, which is not set, and the program gemini, which is not in PATH",
             "npm install -g @google/gemini-cli",
-            "--docs DIR, which needs neither",
+            "--docs DIR, which needs neither program nor key",
             "Nothing is broken; what is unready",
         ] {
             assert!(text.contains(words), "{words}: {text}");
