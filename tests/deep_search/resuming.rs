@@ -1,7 +1,10 @@
 //! Nothing is lost when the client gives up or the server dies: the rounds are kept,
 //! and resuming repeats only the one that was under way.
 
-use rustix::process::{Signal, kill_process};
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use rustix::process::{Signal, kill_process_group};
 use serde_json::{Value, json};
 
 use crate::lifecycle::assert_database_is_sound;
@@ -22,12 +25,11 @@ fn in_round_two(user: &Researcher, second: &[Run]) -> (Client, u64) {
     (client, id)
 }
 
-/// Whoever is killed cannot end the CLI: the test does, as the user's machine would
-/// at the end of the session.
+/// Whoever is killed cannot end all that the CLI has started: the test does.
 fn end_the_orphans(user: &Researcher) {
-    for process in user.fake.runs().iter().filter_map(|run| run.process) {
-        // Most of them have ended.
-        let _ = kill_process(process, Signal::KILL);
+    for run in user.fake.runs().iter().filter(|run| !run.ended) {
+        // Gone already, where the system has ended it with the server.
+        let _ = run.process.map(|leader| kill_process_group(leader, Signal::KILL));
     }
     user.fake.wait_until_all_are_gone();
 }
@@ -84,6 +86,10 @@ fn a_killed_server_has_kept_its_rounds_and_resuming_repeats_only_the_unfinished_
     let user = Researcher::new();
     let (client, _) = in_round_two(&user, &[Run::hangs()]);
     client.kill();
+    if cfg!(target_os = "linux") {
+        // The program itself, which spends, ends with the server.
+        user.fake.wait_until_all_are_gone();
+    }
     end_the_orphans(&user);
     let id = assert_one_round_is_kept(&user, &["interrupted"]);
     let (asked, runs) = resume(&user, &id, 2);
@@ -175,4 +181,21 @@ fn a_failed_search_goes_on_from_its_rounds() {
     assert_eq!(resumed.answer["result"], "Checked", "{:#}", resumed.answer);
     assert_eq!(resumed.answer["verified"], true);
     assert_eq!(user.fake.runs().len(), 3);
+}
+
+/// A killed server cannot clear up after its runs; the next one does, once they are
+/// surely nobody's.
+#[test]
+fn what_a_killed_server_has_left_is_cleared_at_the_next_start() {
+    let user = Researcher::new();
+    let (client, _) = in_round_two(&user, &[Run::hangs()]);
+    client.kill();
+    end_the_orphans(&user);
+    let left = user.temporary_entries();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let an_hour_ago = SystemTime::now() - Duration::from_hours(1);
+    File::open(&left[0]).and_then(|one| one.set_modified(an_hour_ago)).expect("a directory");
+    let client = user.connect();
+    user.wait_until_nothing_is_left();
+    assert!(client.end().status.success());
 }

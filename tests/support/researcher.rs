@@ -18,6 +18,9 @@ use super::program::{self, DEADLINE, Finished};
 /// The key of every researcher; it is looked for where it must not be.
 pub const KEY: &str = "canary-key-b7e1f0c2";
 
+/// Longer than it takes to remove a directory whose program has ended.
+const REMOVAL: Duration = Duration::from_secs(10);
+
 pub struct Researcher {
     pub home: Home,
     pub fake: FakeCli,
@@ -48,6 +51,11 @@ impl Researcher {
     /// What the program is told to use for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.home.path().join("tmp")
+    }
+
+    /// What is there now: a directory for each run of the CLI.
+    pub fn temporary_entries(&self) -> Vec<PathBuf> {
+        entries(&self.temporary())
     }
 
     /// The user's configuration directory.
@@ -131,12 +139,12 @@ impl Researcher {
         let runs = self.fake.wait_until_all_are_gone();
         let start = Instant::now();
         loop {
-            let mut left = entries(&self.temporary());
+            let mut left = self.temporary_entries();
             left.extend(self.texts_to_correct());
             if left.is_empty() {
                 return runs;
             }
-            assert!(start.elapsed() < DEADLINE, "left behind: {left:?}");
+            assert!(start.elapsed() < REMOVAL, "left behind: {left:?}");
             thread::sleep(Duration::from_millis(10));
         }
     }
