@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::gemini_cli::Run;
+use crate::support::gemini_cli::{Recorded, Run};
 use crate::support::researcher::{Researcher, report, structured};
 
 /// The group is gone within a second; a busy machine may need another to notice.
@@ -55,5 +55,30 @@ fn the_end_of_the_server_is_the_end_of_the_cli() {
         assert!(matches!(ended.status.code(), Some(0 | 143)), "{ended:?}");
         assert!(ended.elapsed < PROMPT, "{:?}", ended.elapsed);
         assert_eq!(user.wait_until_nothing_is_left().len(), 1);
+        let task = user.history().remove(0);
+        assert!(task["status"] == "cancelled" || task["status"] == "interrupted", "{task:#}");
     }
+}
+
+/// Whoever waits in the queue has spent nothing, and never will.
+#[test]
+fn a_call_that_is_cancelled_in_the_queue_starts_no_program() {
+    let user = Researcher::with_config("[plugins.agent-gemini-cli.limits]\nconcurrency = 1\n");
+    let mut hold = user.fake.hold();
+    user.fake
+        .when("the first question", &Run::answers(&report("Checked", true)).held_by(&hold))
+        .otherwise(&Run::answers(&report("Paid for in vain", true)));
+    let mut client = user.connect();
+    let first = client.begin("deep_search", json!({ "query": "the first question" }));
+    user.fake.wait_for_runs(1);
+    let second = client.begin("deep_search", json!({ "query": "the second one" }));
+    client.progress(second, |message| message.contains("queued"));
+    client.notify("notifications/cancelled", json!({ "requestId": second }));
+    assert_eq!(user.wait_for_status(&["cancelled"])["question"], "the second one");
+    hold.release();
+    assert_eq!(structured(&client.answer(first))["result"], "Checked");
+    assert!(client.end().status.success());
+    let runs = user.wait_until_nothing_is_left();
+    let asked = |run: &Recorded| run.input.as_deref().is_some_and(|p| p.contains("the second one"));
+    assert!(!runs.iter().any(asked), "{runs:#?}");
 }

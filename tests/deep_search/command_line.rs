@@ -7,18 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::gemini_cli::Run;
-use crate::support::researcher::{Reply, Researcher, fenced, report};
-
-fn reply(report: &str) -> String {
-    Reply {
-        report,
-        verified: None,
-        sources: &["https://log.example/"],
-        queries: &["record dive"],
-        summary: "923 m.",
-    }
-    .text()
-}
+use crate::support::researcher::{Researcher, fenced, plain_report, report};
 
 #[test]
 fn deep_search_prints_the_report_and_tells_its_rounds() {
@@ -53,8 +42,8 @@ fn json_is_what_the_tools_return_over_mcp() {
     let checked = report("Checked", true);
     let asked = [
         ("deep-search", "deep_search", &checked),
-        ("search", "search", &reply("923 m")),
-        ("deep-research", "deep_research", &reply("A long report")),
+        ("search", "search", &plain_report("923 m")),
+        ("deep-research", "deep_research", &plain_report("A long report")),
     ];
     for (command, tool, answer) in asked {
         user.fake.otherwise(&Run::answers(answer));
@@ -77,7 +66,7 @@ fn search_and_deep_research_print_the_report() {
     for (command, prompt) in
         [("search", "in one short round"), ("deep-research", "in depth by yourself")]
     {
-        user.fake.otherwise(&Run::answers(&reply("It dived to 923 m")));
+        user.fake.otherwise(&Run::answers(&plain_report("It dived to 923 m")));
         let finished = user.run([command, "How deep?"]).assert_success();
         assert!(finished.stdout.contains("It dived to 923 m"), "{}", finished.transcript());
         let last = user.fake.runs().pop().and_then(|run| run.input).expect("a prompt");

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::gemini_cli::{Recorded, Run};
-use crate::support::researcher::{Reply, Researcher, report};
+use crate::support::researcher::{Researcher, example_in, file_to_correct, plain_report, report};
 
 const TALK: &str = "It dived to 923 m, says https://log.example/; I forgot the JSON.";
 
@@ -22,17 +22,6 @@ fn correction(tool: &str) -> (Researcher, Recorded) {
     assert_eq!(asked.answer["success"], true, "{:#}", asked.answer);
     let run = user.wait_until_nothing_is_left().remove(1);
     (user, run)
-}
-
-fn example(prompt: &str) -> Value {
-    let example = prompt.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next());
-    serde_json::from_str(example.expect("an example")).expect("JSON")
-}
-
-/// The file that a correction prompt names.
-fn named_file(prompt: &str) -> PathBuf {
-    let line = prompt.lines().find(|line| line.contains("temp-invalid-output-")).expect("a path");
-    PathBuf::from(line.trim())
 }
 
 #[test]
@@ -56,12 +45,12 @@ fn correction_prompt_content() {
         assert!(prompt.contains(words), "{words:?} is missing:\n{prompt}");
     }
     // AND it has a full example, of the tool that was asked.
-    let deep_search = example(&prompt);
+    let deep_search = example_in(&prompt);
     for field in ["success", "verified", "report", "metadata"] {
         assert!(deep_search.get(field).is_some(), "{deep_search:#}");
     }
     let (_user, run) = correction("search");
-    let search = example(&run.input.expect("a prompt"));
+    let search = example_in(&run.input.expect("a prompt"));
     assert!(search.get("verified").is_none(), "{search:#}");
     assert!(search["report"].is_string() && search["metadata"].is_object(), "{search:#}");
 }
@@ -70,7 +59,7 @@ fn correction_prompt_content() {
 fn correction_prompt_with_invalid_output_file() {
     // WHEN the correction prompt is built
     let (user, run) = correction("deep_search");
-    let file = named_file(run.input.as_deref().expect("a prompt"));
+    let file = file_to_correct(&run);
     // THEN the invalid output has been written to a file of this name,
     let name = file.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
     assert_eq!(run.included, [(name, TALK.to_owned())], "the CLI could read this file alone");
@@ -95,7 +84,7 @@ fn temporary_file_cleanup() {
         let mut client = user.connect();
         let id = client.begin("deep_search", json!({ "query": "How deep?" }));
         let runs = user.fake.wait_for_runs(3);
-        let file = named_file(runs[2].input.as_deref().expect("a prompt"));
+        let file = file_to_correct(&runs[2]);
         assert_eq!(std::fs::read_to_string(&file).expect("it is there"), TALK);
         hold.release();
         client.answer(id);
@@ -109,13 +98,13 @@ fn temporary_file_cleanup() {
     // AND an error is logged if that fails: here because somebody else was quicker.
     let user = Researcher::new();
     let mut hold = user.fake.hold();
-    let corrected =
-        Reply { report: "Corrected", verified: None, sources: &[], queries: &[], summary: "" };
-    user.fake.then(&Run::answers(TALK)).then(&Run::answers(&corrected.text()).held_by(&hold));
+    user.fake
+        .then(&Run::answers(TALK))
+        .then(&Run::answers(&plain_report("Corrected")).held_by(&hold));
     let mut client = user.connect();
     let id = client.begin("search", json!({ "query": "How deep?" }));
     let runs = user.fake.wait_for_runs(2);
-    let file = named_file(runs[1].input.as_deref().expect("a prompt"));
+    let file = file_to_correct(&runs[1]);
     std::fs::remove_dir_all(file.parent().expect("a directory")).expect("it is there");
     hold.release();
     client.answer(id);

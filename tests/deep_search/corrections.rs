@@ -8,17 +8,10 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::support::gemini_cli::{Recorded, Run};
-use crate::support::researcher::{Researcher, report, structured};
+use crate::support::researcher::{Researcher, file_to_correct, is_correction, report, structured};
 
 fn corrections(runs: &[Recorded]) -> Vec<&Recorded> {
-    let corrects = |prompt: &str| prompt.contains("You are a JSON formatter");
-    runs.iter().filter(|run| run.input.as_deref().is_some_and(corrects)).collect()
-}
-
-fn named_file(run: &Recorded) -> PathBuf {
-    let prompt = run.input.as_deref().expect("a prompt");
-    let line = prompt.lines().find(|line| line.contains("temp-invalid-output-")).expect("a path");
-    PathBuf::from(line.trim())
+    runs.iter().filter(|run| is_correction(run)).collect()
 }
 
 /// Eight of them under way at the same moment, four from each of two servers of one
@@ -41,7 +34,7 @@ fn corrections_in_the_same_second_do_not_meet() {
     }
     let runs = user.fake.wait_until("eight corrections", |runs| corrections(runs).len() == 8);
     let corrections = corrections(&runs);
-    let files: BTreeSet<PathBuf> = corrections.iter().map(|run| named_file(run)).collect();
+    let files: BTreeSet<PathBuf> = corrections.iter().map(|run| file_to_correct(run)).collect();
     assert_eq!(files.len(), 8, "each has a file of its own: {files:?}");
     let directories: BTreeSet<_> = files.iter().filter_map(|file| file.parent()).collect();
     assert_eq!(directories.len(), 8, "and a directory of its own: {directories:?}");
@@ -55,7 +48,7 @@ fn corrections_in_the_same_second_do_not_meet() {
     assert_eq!(texts.len(), 8, "{texts:?}");
     for run in corrections {
         let [(_, text)] = &run.included[..] else { panic!("one file: {:?}", run.included) };
-        assert_eq!(text, &fs::read_to_string(named_file(run)).expect("it is needed"));
+        assert_eq!(text, &fs::read_to_string(file_to_correct(run)).expect("it is needed"));
     }
     // A server that starts meanwhile takes none of them for an orphan.
     let third = user.connect();

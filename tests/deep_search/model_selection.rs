@@ -2,14 +2,16 @@
 //! unless one is set; each kind of run has its own.
 
 use crate::support::gemini_cli::Run;
-use crate::support::researcher::{Researcher, report};
+use crate::support::researcher::{Researcher, is_correction, report};
 
 const MAIN: &str = "GEMINI_MODEL";
 const CORRECTION: &str = "GEMINI_CORRECTION_MODEL";
+/// Where no model was named.
+const NONE: &str = "";
 
 /// The models that are named to the CLI in a first round, in its correction, and in
 /// the round that verifies.
-fn models(user: &Researcher) -> [Option<String>; 3] {
+fn models(user: &Researcher) -> [String; 3] {
     user.fake
         .then(&Run::answers("I would rather talk than write JSON."))
         .then(&Run::answers(&report("Corrected", false)))
@@ -17,36 +19,32 @@ fn models(user: &Researcher) -> [Option<String>; 3] {
     let asked = user.deep_search("How deep?");
     assert_eq!(asked.answer["result"], "Checked");
     let runs = user.wait_until_nothing_is_left();
-    assert!(runs[1].input.as_deref().is_some_and(|prompt| prompt.contains("JSON formatter")));
-    let named: Vec<Option<String>> = runs
+    assert!(is_correction(&runs[1]));
+    let named: Vec<String> = runs
         .iter()
         .map(|run| {
             assert!(!run.arguments.iter().any(|argument| argument == "-m"));
-            run.argument("--model").map(str::to_owned)
+            run.argument("--model").unwrap_or(NONE).to_owned()
         })
         .collect();
     named.try_into().expect("three runs")
-}
-
-fn some(name: &str) -> Option<String> {
-    Some(name.to_owned())
 }
 
 #[test]
 fn no_model_specified_auto_selection() {
     // WHEN neither variable is set THEN the CLI is run without `--model`, AND selects
     // by itself, for rounds and corrections
-    assert_eq!(models(&Researcher::new()), [None, None, None]);
+    assert_eq!(models(&Researcher::new()), [NONE, NONE, NONE]);
     // A variable that is passed on empty is not set.
     let empty = Researcher::new().with_variable(MAIN, "").with_variable(CORRECTION, "");
-    assert_eq!(models(&empty), [None, None, None]);
+    assert_eq!(models(&empty), [NONE, NONE, NONE]);
 }
 
 #[test]
 fn main_search_model_specified() {
     // WHEN `GEMINI_MODEL` is set THEN rounds are run with it, AND only they
     let user = Researcher::new().with_variable(MAIN, "gemini-main");
-    assert_eq!(models(&user), [some("gemini-main"), None, some("gemini-main")]);
+    assert_eq!(models(&user), ["gemini-main", NONE, "gemini-main"]);
 }
 
 #[test]
@@ -54,13 +52,13 @@ fn correction_model_specified() {
     // WHEN `GEMINI_CORRECTION_MODEL` is set THEN corrections are run with it, AND only
     // they
     let user = Researcher::new().with_variable(CORRECTION, "gemini-small");
-    assert_eq!(models(&user), [None, some("gemini-small"), None]);
+    assert_eq!(models(&user), [NONE, "gemini-small", NONE]);
 }
 
 #[test]
 fn both_models_specified() {
     // WHEN both are set THEN each is used for its own task,
-    let both = [some("gemini-main"), some("gemini-small"), some("gemini-main")];
+    let both = ["gemini-main", "gemini-small", "gemini-main"];
     let user = Researcher::new()
         .with_variable(MAIN, "gemini-main")
         .with_variable(CORRECTION, "gemini-small");

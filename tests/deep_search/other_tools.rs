@@ -4,18 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::support::gemini_cli::{MODEL, Run};
-use crate::support::researcher::{Asked, Reply, Researcher, fenced};
-
-fn reply(report: &str) -> String {
-    Reply {
-        report,
-        verified: None,
-        sources: &["https://log.example/"],
-        queries: &["record dive"],
-        summary: "923 m.",
-    }
-    .text()
-}
+use crate::support::researcher::{Asked, Researcher, fenced, plain_report};
 
 #[track_caller]
 fn assert_one_round(asked: &Asked, result: &str) {
@@ -39,7 +28,7 @@ fn assert_one_round(asked: &Asked, result: &str) {
 #[test]
 fn search_answers_in_one_round() {
     let user = Researcher::new();
-    user.fake.otherwise(&Run::answers(&reply("923 m [1].")));
+    user.fake.otherwise(&Run::answers(&plain_report("923 m [1].")));
     let asked = user.ask("search", json!({ "query": "How deep?" }));
     assert_one_round(&asked, "923 m [1].");
     let runs = user.wait_until_nothing_is_left();
@@ -53,7 +42,7 @@ fn search_answers_in_one_round() {
 #[test]
 fn deep_research_is_one_long_turn_of_the_agent() {
     let user = Researcher::new();
-    user.fake.otherwise(&Run::answers(&reply("A long report.")));
+    user.fake.otherwise(&Run::answers(&plain_report("A long report.")));
     let asked = user
         .ask("deep_research", json!({ "query": "How deep?", "context": "for a talk to sailors" }));
     assert_one_round(&asked, "A long report.");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::support::gemini_cli::Run;
-use crate::support::researcher::{Reply, Researcher, fenced, report};
+use crate::support::researcher::{Researcher, fenced, plain_report, report};
 
 #[test]
 fn a_hostile_question_stays_inside_its_fence() {
@@ -88,13 +88,11 @@ fn a_broken_prompt_is_refused_at_start_with_file_and_line() {
     }
 }
 
-/// The prompt and the example of each tool are its own.
 #[test]
 fn the_question_reaches_the_cli_on_its_standard_input_alone() {
     let user = Researcher::new();
     let query = "--yolo \"$(touch pwned)\" `id` \\ é\t$HOME";
-    let reply = Reply { report: "923 m", verified: None, sources: &[], queries: &[], summary: "" };
-    user.fake.otherwise(&Run::answers(&reply.text()));
+    user.fake.otherwise(&Run::answers(&plain_report("923 m")));
     let asked = user.ask("search", json!({ "query": query }));
     assert_eq!(asked.answer["metadata"]["query"], query);
     let run = user.fake.runs().remove(0);

@@ -3,15 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::gemini_cli::{Recorded, Run};
-use crate::support::researcher::{Researcher, fenced, report};
+use crate::support::gemini_cli::Run;
+use crate::support::researcher::{Researcher, example_in, fenced, is_correction, report};
 
 const QUERY: &str = "How deep did the bathysphere dive?";
 const TALK: &str = "It dived to 923 m, says https://log.example/; I forgot the JSON.";
-
-fn is_correction(run: &Recorded) -> bool {
-    run.input.as_deref().is_some_and(|prompt| prompt.contains("JSON formatter"))
-}
 
 #[test]
 fn initial_attempt_main_search_prompt() {
@@ -58,9 +54,7 @@ fn json_parsing_failure_correction_attempt() {
         .expect("a Unix time");
     assert!((jiff::Timestamp::now().as_second() - seconds).abs() < 60, "{name}");
     // AND the prompt has the full JSON example,
-    let example = prompt.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next());
-    let example: serde_json::Value =
-        serde_json::from_str(example.expect("an example")).expect("JSON");
+    let example = example_in(prompt);
     assert!(example["success"].is_boolean() && example["verified"].is_boolean(), "{example:#}");
     assert!(example["report"].is_string() && example["metadata"].is_object(), "{example:#}");
     // the path of the file, and the instruction to read it, to extract and to format.

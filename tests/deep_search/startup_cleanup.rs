@@ -6,14 +6,12 @@ use serde_json::json;
 
 use crate::support::client::Client;
 use crate::support::gemini_cli::Run;
-use crate::support::researcher::{Reply, Researcher, structured};
+use crate::support::researcher::{Researcher, plain_report, structured};
 
 /// Whether the server answers.
 #[track_caller]
 fn assert_at_work(client: &mut Client, user: &Researcher) {
-    let reply =
-        Reply { report: "923 m", verified: None, sources: &[], queries: &[], summary: "923 m" };
-    user.fake.otherwise(&Run::answers(&reply.text()));
+    user.fake.otherwise(&Run::answers(&plain_report("923 m")));
     let answer = structured(&client.call_tool("search", json!({ "query": "How deep?" })));
     assert_eq!(answer["result"], "923 m");
 }

@@ -239,6 +239,39 @@ pub fn report(report: &str, verified: bool) -> String {
     .text()
 }
 
+/// The answer of one round that nobody checks.
+pub fn plain_report(report: &str) -> String {
+    Reply {
+        report,
+        verified: None,
+        sources: &["https://log.example/"],
+        queries: &["record dive"],
+        summary: "As deep as it went.",
+    }
+    .text()
+}
+
+/// Whether a run was to correct what could not be read.
+pub fn is_correction(run: &Recorded) -> bool {
+    run.input.as_deref().is_some_and(|prompt| prompt.contains("You are a JSON formatter"))
+}
+
+/// The file that a correction was told to read.
+#[track_caller]
+pub fn file_to_correct(run: &Recorded) -> PathBuf {
+    let prompt = run.input.as_deref().expect("a prompt");
+    let line = prompt.lines().find(|line| line.contains("temp-invalid-output-"));
+    PathBuf::from(line.unwrap_or_else(|| panic!("no file is named:\n{prompt}")).trim())
+}
+
+/// The JSON that a prompt shows as an example.
+#[track_caller]
+pub fn example_in(prompt: &str) -> Value {
+    let example = prompt.split("```json\n").nth(1).and_then(|rest| rest.split("\n```").next());
+    let example = example.unwrap_or_else(|| panic!("no example:\n{prompt}"));
+    serde_json::from_str(example).unwrap_or_else(|error| panic!("{error}: {example}"))
+}
+
 /// The part of a prompt between the lines that fence it in, without their number.
 #[track_caller]
 pub fn fenced<'a>(prompt: &'a str, label: &str) -> &'a str {
