@@ -36,9 +36,7 @@ impl Researcher {
     pub fn with_config(text: &str) -> Self {
         let researcher =
             Self { home: Home::with_config(text), fake: FakeCli::new(), variables: Vec::new() };
-        for directory in [researcher.temporary(), researcher.configuration()] {
-            fs::create_dir(directory).expect("a fresh directory");
-        }
+        fs::create_dir(researcher.temporary()).expect("a fresh directory");
         researcher
     }
 
