@@ -37,7 +37,8 @@ fn the_python_client_lists_and_calls_the_tools() {
     .assert_success();
     assert_eq!(
         finished.stdout,
-        "legacy: 2025-11-25, deep_search, search\nauto: 2026-07-28, deep_search, search\n"
+        "legacy: 2025-11-25, deep_research, deep_search, search\n\
+         auto: 2026-07-28, deep_research, deep_search, search\n"
     );
     assert_quiet(&finished);
 }
@@ -62,6 +63,7 @@ fn the_inspector_lists_and_calls_the_tools() {
         for (tool, query, file) in [
             ("search", "how long are backups kept", "operations.md"),
             ("deep_search", "when do spring tides come", "tides.md"),
+            ("deep_research", "when do spring tides come", "tides.md"),
         ] {
             assert!(names.contains(&tool), "{era}: {names:?}");
             let arguments = json!({ "query": query }).to_string();

@@ -17,6 +17,7 @@ ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 CALLS = {
     "search": ("how long are backups kept", "operations.md"),
     "deep_search": ("when do spring tides come", "tides.md"),
+    "deep_research": ("when do spring tides come", "tides.md"),
 }
 
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,9 @@ pub struct Client {
     pid: Pid,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    stderr: Option<JoinHandle<String>>,
+    /// What the server has said there so far.
+    log: Arc<Mutex<Vec<u8>>>,
+    logging: Option<JoinHandle<()>>,
     /// Read while waiting for something else.
     waiting: VecDeque<Value>,
     next_id: u64,
@@ -67,17 +70,22 @@ impl Client {
                 }
             }
         });
-        let stderr = thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = errors.read_to_end(&mut bytes);
-            String::from_utf8_lossy(&bytes).into_owned()
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let said = Arc::clone(&log);
+        let logging = thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = errors.read(&mut bytes) {
+                let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+                said.extend_from_slice(&bytes[..count]);
+            }
         });
         Self {
             pid: Pid::from_child(&child),
             stdin: child.stdin.take(),
             child: Some(child),
             lines,
-            stderr: Some(stderr),
+            log,
+            logging: Some(logging),
             waiting: VecDeque::new(),
             next_id: 1,
             modern: false,
@@ -130,6 +138,20 @@ impl Client {
     #[expect(clippy::needless_pass_by_value, reason = "json! is written in the call")]
     pub fn call_tool(&mut self, name: &str, arguments: Value) -> Value {
         self.call("tools/call", json!({ "name": name, "arguments": arguments }))
+    }
+
+    /// Calls a tool with a token for progress, and returns the request's id without
+    /// waiting.
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "json! is written in the call")]
+    pub fn begin(&mut self, tool: &str, arguments: Value) -> u64 {
+        let token = self.next_id;
+        self.request(
+            "tools/call",
+            json!({
+                "name": tool, "arguments": arguments, "_meta": { "progressToken": token },
+            }),
+        )
     }
 
     /// Asks for research that takes a while, and returns as soon as the server says
@@ -218,6 +240,33 @@ impl Client {
         self.take(method, |message| message["method"] == method)
     }
 
+    /// Waits for progress of this request whose words fit.
+    #[track_caller]
+    pub fn progress(&mut self, id: u64, fits: impl Fn(&str) -> bool) -> String {
+        let told = self.take(&format!("progress of request {id}"), |message| {
+            message["method"] == "notifications/progress"
+                && message["params"]["progressToken"] == json!(id)
+                && message["params"]["message"].as_str().is_some_and(&fits)
+        });
+        told["params"]["message"].as_str().expect("it was just read").to_owned()
+    }
+
+    /// What the server has said on standard error so far.
+    pub fn log(&self) -> String {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// Waits until the server has said this on standard error.
+    #[track_caller]
+    pub fn wait_for_log(&self, words: &str) {
+        let end = Instant::now() + self.deadline;
+        while !self.log().contains(words) {
+            assert!(Instant::now() < end, "waited in vain for {words:?}: {}", self.log());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// What has been kept so far and fits.
     pub fn kept(&self, method: &str) -> Vec<Value> {
         self.waiting.iter().filter(|message| message["method"] == method).cloned().collect()
@@ -297,7 +346,10 @@ impl Client {
             status: status.expect("a child can be waited for"),
             elapsed: ended.saturating_duration_since(started),
             rest,
-            stderr: self.stderr.take().and_then(|thread| thread.join().ok()).unwrap_or_default(),
+            stderr: {
+                drop(self.logging.take().map(JoinHandle::join));
+                self.log()
+            },
         }
     }
 }

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Pid;
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ pub struct Run {
     /// Shell lines, after all is printed.
     after: Vec<String>,
     code: i32,
+    echoes: bool,
 }
 
 impl Run {
@@ -261,6 +262,20 @@ impl Run {
         self
     }
 
+    /// Prints what it has so far, and the rest when the hold is released.
+    pub fn then_held_by(mut self, hold: &Hold) -> Self {
+        let said = std::mem::take(&mut self.output);
+        self.before.push(format!("cat << 'SAID'\n{said}SAID"));
+        self.held_by(hold)
+    }
+
+    /// Puts the first `question-NUMBER` of its prompt in place of every `ECHO` of what
+    /// it says.
+    pub fn echoes(mut self) -> Self {
+        self.echoes = true;
+        self
+    }
+
     /// Takes this long, as a model would. Nothing in a test should wait for it.
     pub fn takes(mut self, time: Duration) -> Self {
         self.before.push(format!("sleep {} & wait $!", time.as_secs_f64()));
@@ -335,6 +350,8 @@ pub struct Recorded {
     pub ended: bool,
     /// The child that it left behind.
     pub orphan: Option<Pid>,
+    /// From its first to its last line, where it came to its own end.
+    pub time: Option<(SystemTime, SystemTime)>,
 }
 
 impl Recorded {
@@ -463,9 +480,15 @@ if [ -n "$id" ] && [ -s "$step.session" ]; then
     cp "$step.session" "$HOME/.gemini/tmp/work/chats/session-2026-11-15T05-43-${id%%-*}.jsonl"
 fi
 cat "$step.err" >&2
-cat "$step.out"
 "#,
         );
+        script.push_str(if run.echoes {
+            r#"sed "s/ECHO/$(grep -o 'question-[0-9]*' "$run/input" | head -n 1)/g" "$step.out"
+"#
+        } else {
+            r#"cat "$step.out"
+"#
+        });
         script.push_str(&run.after.join("\n"));
         let _ = write!(script, "\necho yes > \"$run/ended\"\nexit {}\n", run.code);
         fs::write(path("out"), &run.output).expect("room");
@@ -518,6 +541,7 @@ cat "$step.out"
             text(name).unwrap_or_default().lines().map(str::to_owned).collect()
         };
         let path = |name: &str| PathBuf::from(text(name).unwrap_or_default().trim_end());
+        let written = |name: &str| fs::metadata(run.join(name)).and_then(|one| one.modified()).ok();
         let process = |name: &str| Pid::from_raw(text(name)?.trim().parse().ok()?);
         let mut included: Vec<(String, String)> = fs::read_dir(run.join("included"))
             .into_iter()
@@ -542,6 +566,7 @@ cat "$step.out"
             terminated: text("terminated").is_some(),
             ended: text("ended").is_some(),
             orphan: process("orphan"),
+            time: written("process").zip(written("ended")),
         })
     }
 }

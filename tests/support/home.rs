@@ -20,7 +20,7 @@ pub struct Home {
 impl Home {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        for name in ["work", "config", "data"] {
+        for name in ["work", "config", "config/bathysphere", "data"] {
             fs::create_dir(directory.path().join(name)).expect("a fresh directory");
         }
         Self { directory, config: None }

@@ -16,3 +16,4 @@ pub mod gemini_program;
 pub mod home;
 pub mod packages;
 pub mod program;
+pub mod researcher;

@@ -28,6 +28,8 @@ pub fn load(config_directory: &Path) -> Result<Found, ConfigError> {
     let names = match names(&directory) {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::default()),
+        // The whole directory is out of reach, which the server warns about by itself.
+        Err(_) if fs::read_dir(config_directory).is_err() => return Ok(Found::default()),
         Err(error) => return Err(unreadable(&directory, &error).into()),
     };
     let mut found = Found::default();
