@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -31,6 +32,14 @@ const LISTED_DEPTH: usize = 16;
 /// One that is younger than this may still be in the making.
 const YOUNG: Duration = Duration::from_mins(1);
 
+/// How many there are, until they are removed.
+static PRESENT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many directories of programs are still there, or just being removed.
+pub(super) fn present() -> usize {
+    PRESENT.load(Ordering::Acquire)
+}
+
 pub(super) struct PrivateDirectory {
     path: PathBuf,
     /// Locked as long as it is open, so that another process that clears up what
@@ -51,6 +60,7 @@ impl PrivateDirectory {
             let root = Dir::open_ambient_dir(temporary.path(), cap_std::ambient_authority())?;
             let lock = fs::File::open(temporary.path())?;
             lock.lock()?;
+            PRESENT.fetch_add(1, Ordering::AcqRel);
             let directory = Self { path: temporary.keep(), _lock: lock, root };
             for name in [WORK, HOME, TEMPORARY] {
                 fs::create_dir(directory.path.join(name))?;
@@ -201,6 +211,7 @@ fn is_left(path: &Path) -> bool {
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         self.remove();
+        PRESENT.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -18,7 +18,7 @@ use rustix::process::{
 };
 use tokio::sync::oneshot;
 
-use super::directory::PrivateDirectory;
+use super::directory::{self, PrivateDirectory};
 
 /// From the polite signal to the one that cannot be ignored. Who cancels expects
 /// all of it to be gone within a second.
@@ -160,6 +160,11 @@ pub fn end_all() {
         .filter_map(|group| group.upgrade())
         .collect();
     end_now(&living);
+    // Whoever has let go of a group before may be at removing its directory.
+    let deadline = Instant::now() + FAREWELL;
+    while directory::present() > living.len() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn end_now(groups: &[Arc<Shared>]) {
