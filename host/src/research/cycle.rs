@@ -46,7 +46,12 @@ pub struct Answered {
 /// Why a cycle gave nothing, and whether the next may.
 enum Failure {
     Lasting(CallError),
-    Passing { error: CallError, wait: Duration },
+    Passing {
+        error: CallError,
+        wait: Duration,
+    },
+    /// Neither the answer nor its correction could be read.
+    Unreadable(String),
 }
 
 impl Cycle<'_> {
@@ -61,22 +66,25 @@ impl Cycle<'_> {
     ) -> Result<Answered, CallError> {
         let mut cycle = 1;
         loop {
-            let (error, wait) = match self.attempt(round, prompt, request, usage).await {
+            let failure = match self.attempt(round, prompt, request, usage).await {
                 Ok(answered) => return Ok(answered),
-                Err(Failure::Lasting(error)) => return Err(error),
-                Err(Failure::Passing { error, wait }) => (error, wait),
+                Err(failure) => failure,
+            };
+            let (wait, why) = match &failure {
+                Failure::Lasting(_) => return Err(self.error(failure)),
+                Failure::Passing { error, wait } => (*wait, error.to_string()),
+                Failure::Unreadable(problem) => (Duration::ZERO, problem.clone()),
             };
             if cycle >= self.cycles {
-                return Err(error);
+                return Err(self.error(failure));
             }
-            cycle += 1;
-            let wait = wait.max(wait_before(cycle));
+            let wait = wait.max(wait_before(cycle + 1));
             tracing::warn!(
-                "attempt {} of {} failed, the next follows in {} s: {error}",
-                cycle - 1,
+                "attempt {cycle} of {} failed, the next follows in {} s: {why}",
                 self.cycles,
                 wait.as_secs()
             );
+            cycle += 1;
             (self.events)(Event::Progress {
                 message: format!(
                     "asking again in {} s (attempt {cycle} of {})",
@@ -108,8 +116,14 @@ impl Cycle<'_> {
         match self.correct(round, prompt, request, &reply.text, &problem, usage).await {
             Ok(answer) => Ok(Answered { answer, reply }),
             Err(failure) => {
-                let (Failure::Lasting(error) | Failure::Passing { error, .. }) = &failure;
-                tracing::error!("JSON correction failed: {error}");
+                match &failure {
+                    Failure::Lasting(error) | Failure::Passing { error, .. } => {
+                        tracing::error!("JSON correction failed: {error}");
+                    }
+                    Failure::Unreadable(problem) => {
+                        tracing::error!("JSON correction failed: {problem}");
+                    }
+                }
                 Err(failure)
             }
         }
@@ -130,23 +144,22 @@ impl Cycle<'_> {
             total: None,
         });
         let file = InvalidOutput::write(self.configuration, text).map_err(|error| {
-            Failure::Lasting(self.failed(
+            Failure::Lasting(self.failed(PluginError::other(
                 "correction-file",
                 format!(
                     "the answer could not be laid down for correction in {}: {error}",
                     self.configuration.display()
                 ),
-            ))
+            )))
         })?;
         let path = file.path().display().to_string();
         let values =
             Values { file: &path, problem, example: Some(prompt.example()), ..Values::default() };
         let correction = AgentRequest {
             purpose: Purpose::Correct,
-            prompt: self
-                .prompts
-                .render(Prompt::Correction, &values)
-                .map_err(|error| Failure::Lasting(self.failed("prompt", error.to_string())))?,
+            prompt: self.prompts.render(Prompt::Correction, &values).map_err(|error| {
+                Failure::Lasting(self.failed(PluginError::other("prompt", error.to_string())))
+            })?,
             files: vec![(path, text.as_bytes().to_vec())],
             ..request.clone()
         };
@@ -156,8 +169,8 @@ impl Cycle<'_> {
         usage.add(&reply.usage);
         match self.read(&reply.text, prompt).await? {
             Ok(answer) if answer.success => Ok(answer),
-            Ok(_) => Err(self.exhausted("the text holds nothing to correct")),
-            Err(problem) => Err(self.exhausted(&problem)),
+            Ok(_) => Err(Failure::Unreadable("the text holds nothing to correct".to_owned())),
+            Err(problem) => Err(Failure::Unreadable(problem)),
         }
     }
 
@@ -191,23 +204,24 @@ impl Cycle<'_> {
         Ok(Answer::read(&extraction.json))
     }
 
-    /// What is left when the last cycle has failed as well.
-    fn exhausted(&self, problem: &str) -> Failure {
-        let error = self.failed(
-            "unreadable-answer",
-            format!("all retry and correction attempts were exhausted ({problem})"),
-        );
-        Failure::Passing { error, wait: Duration::ZERO }
+    /// What is left when there are no more cycles.
+    fn error(&self, failure: Failure) -> CallError {
+        match failure {
+            Failure::Lasting(error) | Failure::Passing { error, .. } => error,
+            Failure::Unreadable(problem) => self.failed(
+                PluginError::other(
+                    "unreadable-answer",
+                    format!("all retry and correction attempts were exhausted ({problem})"),
+                )
+                .hint(
+                    "the agent does not keep to the format it is asked for; another model may, \
+                     or raise `cycles` in [research] of plugins.toml",
+                ),
+            ),
+        }
     }
 
-    fn failed(&self, name: &str, message: String) -> CallError {
-        let mut error = PluginError::other(name, message);
-        if name == "unreadable-answer" {
-            error = error.hint(
-                "the agent does not keep to the format it is asked for; another model may, or \
-                 raise `cycles` in [research] of plugins.toml",
-            );
-        }
+    fn failed(&self, error: PluginError) -> CallError {
         CallError::Failed { plugin: self.agent_name.to_owned(), error }
     }
 }

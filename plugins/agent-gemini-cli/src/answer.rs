@@ -8,7 +8,7 @@ use crate::identifier::random_uuid;
 use crate::invocation::Invocation;
 use crate::session::{self, Session};
 use crate::settings::Settings;
-use crate::transcript::{Ending, Notice, Transcript};
+use crate::transcript::{Ending, Transcript};
 use crate::{failure, findings, reply};
 
 /// What a running program does next.
@@ -31,7 +31,7 @@ pub trait Running {
 pub trait Outside {
     type Program: Running;
     fn start(&mut self, invocation: &Invocation) -> Result<Self::Program, Error>;
-    fn progress(&mut self, message: &str, done: u64);
+    fn progress(&mut self, message: &str);
 }
 
 pub fn answer(
@@ -66,8 +66,8 @@ fn run(
             Some(Heard::Signalled(signal)) => break Ending::Signalled(signal),
             None => break Ending::Exited(0),
         };
-        if let Some(Notice { message, done }) = notice {
-            outside.progress(&message, done);
+        if let Some(message) = notice {
+            outside.progress(&message);
         }
         if transcript.is_flood() {
             return Err(failure::flood());

@@ -50,8 +50,8 @@ impl Outside for Gate {
         })
     }
 
-    fn progress(&mut self, message: &str, done: u64) {
-        log::progress(message, done, None);
+    fn progress(&mut self, message: &str) {
+        log::progress(message, 0, None);
     }
 }
 

@@ -68,7 +68,7 @@ impl Outside for Captured<'_> {
         Ok(Replay { heard, session: session.map(|bytes| (name, bytes)) })
     }
 
-    fn progress(&mut self, message: &str, _: u64) {
+    fn progress(&mut self, message: &str) {
         self.progress.push(message.to_owned());
     }
 }
@@ -277,7 +277,7 @@ impl Outside for Scripted {
         Ok(Replay { heard: self.0.drain(..).collect(), session: None })
     }
 
-    fn progress(&mut self, _: &str, _: u64) {}
+    fn progress(&mut self, _: &str) {}
 }
 
 fn scripted(heard: Vec<Heard>) -> Error {
@@ -394,7 +394,7 @@ impl Outside for Refusing {
         Err(self.0.clone())
     }
 
-    fn progress(&mut self, _: &str, _: u64) {}
+    fn progress(&mut self, _: &str) {}
 }
 
 #[test]

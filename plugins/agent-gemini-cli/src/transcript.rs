@@ -19,13 +19,6 @@ const LINES: usize = 200_000;
 /// How much is written between two notices of it.
 const WRITTEN_STEP: usize = 2000;
 
-/// Something to tell while it runs; `done` counts what the message speaks of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    pub message: String,
-    pub done: u64,
-}
-
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -101,7 +94,7 @@ impl Transcript {
     }
 
     /// A line of standard output.
-    pub fn output(&mut self, line: &[u8]) -> Option<Notice> {
+    pub fn output(&mut self, line: &[u8]) -> Option<String> {
         self.lines += 1;
         let line = String::from_utf8_lossy(line);
         let Some(event) = events::read(&line) else {
@@ -115,14 +108,12 @@ impl Transcript {
         self.event(event)
     }
 
-    fn event(&mut self, event: Event) -> Option<Notice> {
+    fn event(&mut self, event: Event) -> Option<String> {
         match event {
             Event::Init { model } if model.is_empty() || model == "auto" => {
-                Some(Notice { message: "the Gemini CLI is at work".into(), done: 0 })
+                Some("the Gemini CLI is at work".into())
             }
-            Event::Init { model } => {
-                Some(Notice { message: format!("asking {}", shortened(&model, 60)), done: 0 })
-            }
+            Event::Init { model } => Some(format!("asking {}", shortened(&model, 60))),
             Event::Message { role, content } if role != "user" => self.said(&content),
             Event::ToolUse { tool_name, tool_id, parameters } => {
                 // What was said before is talk on the way, as `-o json` has it, too.
@@ -142,8 +133,7 @@ impl Transcript {
                 let pages = self.fetching.remove(&tool_id).filter(|_| status == "success")?;
                 let last = pages.last().map(|page| shortened(&page.url, 120))?;
                 self.outcome.pages.extend(pages);
-                let done = self.outcome.pages.clone().into_vec().len();
-                Some(Notice { message: format!("read {last}"), done: done as u64 })
+                Some(format!("read {last}"))
             }
             Event::Error { severity, message } => {
                 if severity != "warning" {
@@ -178,19 +168,16 @@ impl Transcript {
         }
     }
 
-    fn searching(&mut self, query: &str) -> Notice {
+    fn searching(&mut self, query: &str) -> String {
         let query = query.trim();
         if !query.is_empty() && !self.outcome.queries.iter().any(|known| known == query) {
             self.outcome.queries.push(query.to_owned());
         }
         self.outcome.searches += 1;
-        Notice {
-            message: format!("searching \"{}\"", shortened(query, 120)),
-            done: self.outcome.searches.into(),
-        }
+        format!("searching \"{}\"", shortened(query, 120))
     }
 
-    fn said(&mut self, content: &str) -> Option<Notice> {
+    fn said(&mut self, content: &str) -> Option<String> {
         self.outcome.text.push_str(content);
         self.written += content.chars().count();
         let first = self.told == 0 && self.written > 0;
@@ -198,12 +185,11 @@ impl Transcript {
             return None;
         }
         self.told = self.written;
-        let message = format!("writing, {} characters so far", self.written);
-        Some(Notice { message, done: self.written as u64 })
+        Some(format!("writing, {} characters so far", self.written))
     }
 
     /// A line of standard error.
-    pub fn error_output(&mut self, line: &[u8]) -> Option<Notice> {
+    pub fn error_output(&mut self, line: &[u8]) -> Option<String> {
         self.lines += 1;
         let line = without_escapes(&String::from_utf8_lossy(line));
         let kept = &mut self.outcome.error_output;
@@ -218,8 +204,7 @@ impl Transcript {
         }
         let wait = number_between(&line, "Retrying after ", "ms")?;
         let (attempt, seconds) = (self.attempts, wait.div_ceil(1000));
-        let message = format!("attempt {attempt} failed, the CLI tries again in {seconds} s");
-        Some(Notice { message, done: attempt.into() })
+        Some(format!("attempt {attempt} failed, the CLI tries again in {seconds} s"))
     }
 
     /// What it comes to.
@@ -288,16 +273,12 @@ mod tests {
 
     fn heard(lines: &[&str]) -> (Transcript, Vec<String>) {
         let mut transcript = Transcript::new(1);
-        let notices = lines
-            .iter()
-            .filter_map(|line| transcript.output(line.as_bytes()))
-            .map(|notice| format!("{} ({})", notice.message, notice.done))
-            .collect();
+        let notices = lines.iter().filter_map(|line| transcript.output(line.as_bytes())).collect();
         (transcript, notices)
     }
 
     #[test]
-    fn what_happens_is_told_with_real_counts() {
+    fn what_happens_is_told() {
         let (transcript, notices) = heard(&[
             r#"{"type":"init","model":"auto"}"#,
             r#"{"type":"message","role":"user","content":"the whole prompt"}"#,
@@ -314,11 +295,11 @@ mod tests {
         assert_eq!(
             notices,
             [
-                "the Gemini CLI is at work (0)",
-                "writing, 14 characters so far (14)",
-                "searching \"one\" (1)",
-                "searching \"two\" (2)",
-                "read https://b.example (2)",
+                "the Gemini CLI is at work",
+                "writing, 14 characters so far",
+                "searching \"one\"",
+                "searching \"two\"",
+                "read https://b.example",
             ]
         );
         let outcome = transcript.finish();
@@ -333,7 +314,7 @@ mod tests {
         transcript.error_output(b"Attempt 1 failed: busy. Max attempts reached");
         assert!(!transcript.is_storm());
         let notice = transcript.error_output(b"wait. Retrying after 5744ms...").unwrap();
-        assert_eq!(notice.message, "attempt 1 failed, the CLI tries again in 6 s");
+        assert_eq!(notice, "attempt 1 failed, the CLI tries again in 6 s");
         transcript.error_output(b"Attempt 2 failed with status 503. Retrying with backoff...");
         assert!(transcript.is_storm());
     }

@@ -105,11 +105,6 @@ impl Run<'_> {
         })
     }
 
-    /// Rounds at the end that failed, in a row.
-    fn failures(&self) -> usize {
-        self.rounds().iter().rev().take_while(|round| round.error.is_some()).count()
-    }
-
     /// There is an answer that was to be checked.
     fn is_unchecked(&self) -> bool {
         let last = self.carried_out().next_back().and_then(|round| round.verified);
@@ -138,8 +133,9 @@ impl Run<'_> {
                 step => (step, why),
             };
         }
-        if last.is_none() && self.failures() >= self.settings.max_empty_rounds as usize {
-            return self.give_up("no round has succeeded");
+        // The host has asked again where that is any use.
+        if last.is_none() && !rounds.is_empty() {
+            return self.give_up("the first round has failed, and there is nothing to verify");
         }
         let (prompt, why) = match tool(&self.situation.question) {
             Some("search") => ("search", "one search answers this".to_owned()),

@@ -297,10 +297,7 @@ fn asking_verifies_until_verified_or_the_limit() {
     assert_eq!((asked, reason, note), (vec![vec!["search".to_owned()]], StopReason::Limit, None));
     let failed = Brings { error: Some(ErrorKind::Unavailable), ..NOTHING };
     let (asked, reason, _) = run(&ask, question("what is a gate?", "deep_search"), &[failed]);
-    assert_eq!(
-        (asked, reason),
-        (vec![vec!["deep-search".to_owned()]; 2], StopReason::NothingFound)
-    );
+    assert_eq!((asked, reason), (vec![vec!["deep-search".to_owned()]], StopReason::NothingFound));
 }
 
 #[test]
