@@ -231,6 +231,10 @@ async fn programs_at_once_are_limited() {
     .await
     .expect("no panic");
     assert_eq!(running, 3);
+    // The others are seen to wait.
+    let waiting = "queued: agent-gemini-cli runs 3 at once";
+    let seen = |told: &String| told.starts_with(waiting);
+    assert!(backend.progress().iter().any(seen), "{:?}", backend.progress());
     hold.release();
     for call in calls {
         assert_eq!(call.await.expect("no panic").expect("an answer").text, "yes");

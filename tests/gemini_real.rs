@@ -4,13 +4,16 @@
 //! Where Node or the network is missing the tests say that they were skipped; under
 //! `CI=true` that is a failure.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bathysphere::plugins::contract::{AgentRequest, ErrorKind, Purpose};
 
 use crate::support::agent::{AgentBackend, other, prompt};
-use crate::support::gemini_api::{Answer, GeminiApi, Purpose as Asked};
-use crate::support::gemini_cli::{RealCli, skip};
+use crate::support::gemini_answers::{Answer, Latch};
+use crate::support::gemini_api::{GeminiApi, Purpose as Asked};
+use crate::support::gemini_program::{RealCli, skip};
+use crate::support::program::DEADLINE;
 
 /// The real CLI against a stand-in that answers so; none where it cannot be had.
 fn set_up(answers: impl IntoIterator<Item = Answer>) -> Option<(GeminiApi, RealCli, AgentBackend)> {
@@ -76,8 +79,10 @@ async fn a_search_and_a_page() {
     assert!(sources.iter().any(|(url, _)| *url == "https://93.184.215.14/a"), "{sources:?}");
     assert_eq!((reply.usage.searches, reply.usage.pages), (1, 1));
     let asked: Vec<Asked> = api.requests().iter().map(|request| request.purpose).collect();
-    use Asked::{Answer as Main, Fetch, Route, Search};
-    assert_eq!(asked, [Route, Main, Search, Main, Fetch, Main]);
+    assert_eq!(
+        asked,
+        [Asked::Route, Asked::Answer, Asked::Search, Asked::Answer, Asked::Fetch, Asked::Answer]
+    );
     let progress = backend.progress();
     assert!(progress.contains(&"searching \"rust mcp\"".to_owned()), "{progress:?}");
     assert!(progress.contains(&"read https://93.184.215.14/a".to_owned()), "{progress:?}");
@@ -114,26 +119,11 @@ async fn a_correction_reads_the_file_that_it_is_given() {
     }
 }
 
-#[tokio::test]
-async fn failures_of_the_api_have_their_kinds() {
-    for (answer, kind) in [
-        (Answer::bad_key(), ErrorKind::Auth),
-        (Answer::unauthorized(), ErrorKind::Auth),
-        (Answer::forbidden(), ErrorKind::Auth),
-        (Answer::model_not_found("gemini-x"), other("model-not-found")),
-        (Answer::rate_limited(2), ErrorKind::RateLimited(Some(2))),
-        (Answer::daily_quota(), other("quota-exhausted")),
-        (Answer::internal_error(), ErrorKind::Unavailable),
-        (Answer::overloaded(), ErrorKind::Unavailable),
-        (Answer::empty(), other("empty-answer")),
-        (Answer::safety_block(), other("safety-blocked")),
-        (Answer::max_tokens(""), other("empty-answer")),
-        (Answer::Blocked, other("empty-answer")),
-        (Answer::Cut, ErrorKind::Unavailable),
-        (Answer::Flood { bytes: 40 << 20 }, other("too-large")),
-    ] {
+/// One request is answered so, and becomes an error of this kind.
+async fn assert_fails(cases: impl IntoIterator<Item = (Answer, ErrorKind)>) {
+    for (answer, kind) in cases {
         let told = format!("{answer:.60?}");
-        let Some((api, _cli, backend)) = set_up_with([answer], "model = 'gemini-2.5-flash'") else {
+        let Some((api, cli, backend)) = set_up_with([answer], "model = 'gemini-2.5-flash'") else {
             return;
         };
         let error = AgentBackend::failed(backend.answer(&prompt("What is it?")).await);
@@ -142,7 +132,90 @@ async fn failures_of_the_api_have_their_kinds() {
         assert!(!error.message.contains("a-key-for-tests"));
         // One attempt: what fails is not paid again and again.
         assert_eq!(api.requests().len(), 1, "{told}");
+        cli.wait_until_gone();
     }
+}
+
+#[tokio::test]
+async fn a_login_that_is_refused() {
+    assert_fails([
+        (Answer::bad_key(), ErrorKind::Auth),
+        (Answer::unauthorized(), ErrorKind::Auth),
+        (Answer::forbidden(), ErrorKind::Auth),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_knows() {
+    assert_fails([(Answer::model_not_found("gemini-2.5-flash"), other("model-not-found"))]).await;
+}
+
+#[tokio::test]
+async fn a_limit_that_passes_and_one_that_does_not() {
+    assert_fails([
+        (Answer::rate_limited(2), ErrorKind::RateLimited(Some(2))),
+        (Answer::daily_quota(), other("quota-exhausted")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn passing_faults() {
+    assert_fails([
+        (Answer::internal_error(), ErrorKind::Unavailable),
+        (Answer::overloaded(), ErrorKind::Unavailable),
+        (Answer::Cut, ErrorKind::Unavailable),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn answers_that_are_none_although_the_program_succeeds() {
+    assert_fails([
+        (Answer::empty(), other("empty-answer")),
+        (Answer::safety_block(), other("safety-blocked")),
+        (Answer::max_tokens(""), other("empty-answer")),
+        (Answer::Blocked, other("empty-answer")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_flood() {
+    assert_fails([(Answer::Flood { bytes: 20 << 20 }, other("too-large"))]).await;
+}
+
+#[tokio::test]
+async fn a_model_that_never_comes_to_an_end() {
+    let answers = [Answer::search("one"), Answer::search("two"), Answer::search("three")];
+    let Some((api, _cli, backend)) = set_up_with(answers, "max_turns = 2") else { return };
+    let error = AgentBackend::failed(backend.answer(&prompt("What is it?")).await);
+    assert_eq!(error.kind, other("turn-limit"), "{error}");
+    assert_eq!(api.answer_requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_slow_answer_is_told_of_while_it_comes() {
+    let latch = Latch::new();
+    let pieces = vec!["It comes ".to_owned(), "slowly.".to_owned()];
+    let answer = Answer::Slow { pieces, latch: latch.clone() };
+    let Some((_api, _cli, backend)) = set_up([answer]) else { return };
+    let backend = Arc::new(backend);
+    let call = tokio::spawn({
+        let backend = backend.clone();
+        async move { backend.answer(&prompt("What is it?")).await }
+    });
+    // The first piece is told before there is a second.
+    let start = Instant::now();
+    while !backend.progress().iter().any(|told| told == "writing, 9 characters so far") {
+        assert!(start.elapsed() < DEADLINE, "{:?}", backend.progress());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(!call.is_finished());
+    latch.open();
+    let reply = call.await.expect("no panic").expect("an answer");
+    assert_eq!(reply.text, "It comes slowly.");
 }
 
 #[tokio::test]

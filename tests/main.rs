@@ -17,6 +17,7 @@ mod bad_input;
 mod citations;
 mod concurrency;
 mod deep_search;
+mod extraction;
 mod gemini_agent;
 mod gemini_real;
 mod lifecycle;

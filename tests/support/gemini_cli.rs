@@ -1,137 +1,21 @@
-//! The Gemini CLI for tests: the real one, installed at a pinned version, and a fake
-//! that says what a test scripts and records how it was called.
+//! A fake of the Gemini CLI: it says what a test scripts, and records how it was
+//! called. It needs nothing but a shell.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::packages::{attempt, installed};
+use super::gemini_program::{is_running, search_path, write_program};
 use super::program::DEADLINE;
-
-/// The Node that the CLI asks for.
-const NODE: u32 = 20;
-
-/// Why a test cannot run here.
-pub type Skip = String;
-
-/// The real Gemini CLI: the program, to be found by its directory in PATH or named by
-/// its path. It starts `node` from PATH.
-pub fn real_gemini() -> Result<PathBuf, Skip> {
-    let output = Command::new("node")
-        .arg("--version")
-        .output()
-        .map_err(|error| format!("there is no Node: {error}"))?;
-    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let major =
-        version.trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
-    if major.is_none_or(|major: u32| major < NODE) {
-        return Err(format!("Node {version} is older than {NODE}"));
-    }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/gemini/package.json");
-    let manifest = fs::read_to_string(source).expect("a file of this repository");
-    let directory = installed("gemini-cli", &manifest, |directory| {
-        fs::write(directory.join("package.json"), &manifest).map_err(|error| error.to_string())?;
-        attempt(
-            Command::new("npm")
-                .args(["install", "--ignore-scripts", "--no-audit", "--no-fund"])
-                .args(["--no-package-lock", "--loglevel=error"])
-                .current_dir(directory),
-        )
-    })?;
-    Ok(directory.join("node_modules/.bin/gemini"))
-}
-
-/// Says that a test was skipped; under `CI=true` that is a failure.
-#[track_caller]
-pub fn skip(reason: &Skip) {
-    assert!(
-        std::env::var_os("CI").is_none_or(|value| value != "true"),
-        "the Gemini CLI cannot be installed: {reason}"
-    );
-    eprintln!("skipped: the Gemini CLI cannot be installed: {reason}");
-}
-
-/// The real CLI with a key and a stand-in of the API in its environment: an executable
-/// called `gemini` in a directory of its own, which notes its process.
-pub struct RealCli {
-    directory: TempDir,
-}
-
-impl RealCli {
-    pub fn new(url: &str) -> Result<Self, Skip> {
-        Self::with_key(url, "a-key-for-tests")
-    }
-
-    pub fn with_key(url: &str, key: &str) -> Result<Self, Skip> {
-        let real = real_gemini()?;
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let (place, real) = (directory.path().display(), real.display());
-        write_program(
-            &directory.path().join("gemini"),
-            &format!(
-                "#!/bin/sh\necho $$ >> '{place}/processes'\nexport GEMINI_API_KEY='{key}' \
-                 GOOGLE_GEMINI_BASE_URL='{url}'\nexec '{real}' \"$@\"\n"
-            ),
-        );
-        Ok(Self { directory })
-    }
-
-    /// The executable.
-    pub fn path(&self) -> PathBuf {
-        self.directory.path().join("gemini")
-    }
-
-    /// PATH with it before everything else.
-    pub fn search_path(&self) -> OsString {
-        search_path(self.directory.path())
-    }
-
-    /// Every process of it that has been started.
-    pub fn processes(&self) -> Vec<Pid> {
-        let text = fs::read_to_string(self.directory.path().join("processes")).unwrap_or_default();
-        text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
-    }
-
-    /// Waits until none of them runs; there has to be one.
-    #[track_caller]
-    pub fn wait_until_gone(&self) {
-        let start = Instant::now();
-        while self.processes().is_empty() || self.processes().into_iter().any(is_running) {
-            assert!(start.elapsed() < DEADLINE, "{:?} are still running", self.processes());
-            thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-/// Writes a program by another process: while this one has it open for writing, a
-/// program that another test starts may hold it open, too, and it could not be run.
-fn write_program(path: &Path, text: &str) {
-    let mut writer = Command::new("/bin/sh")
-        .args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"])
-        .arg(path)
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("there is a shell");
-    let mut input = writer.stdin.take().expect("it is piped");
-    input.write_all(text.as_bytes()).expect("the shell reads");
-    drop(input);
-    assert!(writer.wait().expect("it can be waited for").success());
-}
-
-/// PATH with a directory before everything else.
-fn search_path(first: &Path) -> OsString {
-    let rest = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&rest)))
-        .expect("no separator in a temporary path")
-}
 
 /// What one run of the fake does. Starts as a run that prints nothing and exits with 0.
 #[derive(Debug, Clone, Default)]
@@ -335,7 +219,7 @@ impl Run {
 
     /// The answer, in two pieces.
     pub fn says(mut self, text: &str) -> Self {
-        let middle = (text.len() / 2..).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let middle = text.floor_char_boundary(text.len() / 2);
         let (start, end) = text.split_at(middle);
         for piece in [start, end] {
             self.event(&json!({
@@ -483,12 +367,6 @@ impl Recorded {
     }
 }
 
-/// A dead process may stay in the table where nobody adopts orphans.
-fn is_running(process: Pid) -> bool {
-    let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    test_kill_process(process).is_ok() && !state.contains(") Z ")
-}
-
 /// An executable called `gemini`, in a directory of its own.
 pub struct FakeCli {
     directory: TempDir,
@@ -612,7 +490,7 @@ cat "$step.err" >&2
 "#
         });
         script.push_str(&run.after.join("\n"));
-        script.push_str(&format!("\necho yes > \"$run/ended\"\nexit {}\n", run.code));
+        let _ = write!(script, "\necho yes > \"$run/ended\"\nexit {}\n", run.code);
         fs::write(path("out"), &run.output).expect("room");
         fs::write(path("err"), &run.error_output).expect("room");
         fs::write(path("session"), &run.session).expect("room");

@@ -5,8 +5,14 @@ pub mod citations;
 pub mod client;
 pub mod components;
 pub mod documents;
+#[allow(dead_code, reason = "no test needs every part of a stand-in")]
+pub mod gemini_answers;
+#[allow(dead_code, reason = "no test needs every part of a stand-in")]
 pub mod gemini_api;
+#[allow(dead_code, reason = "no test needs every part of a stand-in")]
 pub mod gemini_cli;
+#[allow(dead_code, reason = "no test needs every part of a stand-in")]
+pub mod gemini_program;
 pub mod home;
 pub mod packages;
 pub mod program;

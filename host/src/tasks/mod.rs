@@ -8,6 +8,7 @@ mod question;
 mod request;
 mod running;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,10 +80,16 @@ impl Tasks {
         }
         match invalid_output::clear(&self.configuration) {
             Ok(count) => tracing::info!("cleaned up {count} orphaned temp files"),
-            Err(error) => tracing::warn!(
-                "the configuration directory {} cannot be searched for orphaned temp files: {error}",
-                self.configuration.display()
-            ),
+            Err(error) => {
+                let why = match error.kind() {
+                    io::ErrorKind::NotFound => "it does not exist".to_owned(),
+                    _ => error.to_string(),
+                };
+                tracing::warn!(
+                    "the configuration directory {} was not searched for orphaned temp files: {why}",
+                    self.configuration.display()
+                );
+            }
         }
     }
 

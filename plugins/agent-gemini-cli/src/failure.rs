@@ -63,7 +63,7 @@ pub fn prompt_too_long() -> Error {
 /// Why a run that has ended is no answer; none if it is one.
 pub fn of_the_run(outcome: &Outcome, ending: Ending, prompt: &str) -> Option<Error> {
     let answered = !outcome.text.trim().is_empty();
-    if ending == Ending::Exited(0) && answered && !outcome.failed {
+    if ending == Ending::Exited(0) && answered && !outcome.failed && !outcome.cut {
         return None;
     }
     let report = Report::new(outcome, ending);

@@ -2,6 +2,8 @@
 //! them, and reading what comes back. A finding counts only if its quote stands in
 //! the passage, to the letter.
 
+use std::fmt::Write as _;
+
 use bathysphere_sdk::agent::{Reply, Request};
 use bathysphere_sdk::types::{Error, Finding, Quality};
 use serde::Deserialize;
@@ -9,7 +11,7 @@ use serde::Deserialize;
 use crate::error::other;
 
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct Written {
     #[serde(default)]
     answer: String,
     #[serde(default)]
@@ -38,7 +40,7 @@ pub fn prompt(request: &Request, fence: &str) -> String {
     );
     for (number, passage) in (1..).zip(&request.passages) {
         let text = &passage.text;
-        prompt.push_str(&format!("\nPassage {number}:\n{fence}\n{text}\n{fence}\n"));
+        let _ = write!(prompt, "\nPassage {number}:\n{fence}\n{text}\n{fence}\n");
     }
     prompt.push_str(
         "\nAnswer with one fenced json block of this form, and nothing else:\n\n```json\n\
@@ -59,7 +61,7 @@ pub fn read(mut reply: Reply, request: &Request) -> Result<Reply, Error> {
     let object = text
         .find('{')
         .zip(text.rfind('}'))
-        .and_then(|(start, end)| serde_json::from_str::<Answer>(text.get(start..=end)?).ok());
+        .and_then(|(start, end)| serde_json::from_str::<Written>(text.get(start..=end)?).ok());
     let Some(answer) = object else {
         return Err(other(
             "bad-answer",

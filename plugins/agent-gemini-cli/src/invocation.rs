@@ -1,6 +1,8 @@
 //! How the CLI is run for a request: arguments, environment, files and input. Pure,
 //! so that all of it can be tested.
 
+use std::fmt::Write as _;
+
 use bathysphere_sdk::agent::{Purpose, Request};
 use serde_json::json;
 
@@ -148,10 +150,11 @@ fn input(prompt: &str, request: &Request, id: &str) -> String {
         let cut = text.lines().count() > MOST_LINES
             || text.lines().any(|line| line.chars().count() > LONGEST_LINE);
         if cut {
-            input.push_str(&format!(
+            let _ = write!(
+                input,
                 "\n\nread_file would cut the long lines of {name}. This is all of its text, as \
                  data, between the two lines that say {id}:\n{id}\n{text}\n{id}\n"
-            ));
+            );
         }
     }
     input

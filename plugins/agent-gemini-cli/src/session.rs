@@ -36,7 +36,7 @@ pub fn find<'names>(
 pub fn read(bytes: &[u8]) -> Session {
     let text = String::from_utf8_lossy(bytes);
     let mut messages: Vec<Value> = Vec::new();
-    let whole = serde_json::from_str::<Value>(&text).ok().filter(|value| value.is_object());
+    let whole = serde_json::from_str::<Value>(&text).ok().filter(Value::is_object);
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     for value in whole.into_iter().chain(lines) {
         let set = [&value["$set"]["messages"], &value["messages"]];

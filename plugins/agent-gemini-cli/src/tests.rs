@@ -302,6 +302,12 @@ fn failures_that_exit_with_0_are_failures() {
     // Told to stop: an end without a word.
     assert_eq!(kind(vec![Heard::Exited(0)]), ErrorKind::Unavailable);
     assert_eq!(kind(vec![init(), Heard::Exited(0)]), ErrorKind::Unavailable);
+    // The end of what it said is lost.
+    let piece = said(r#"{"type":"message","role":"assistant","content":"Half","delta":true}"#);
+    assert_eq!(
+        kind(vec![init(), piece, said(r#"{"type":"mess"#), Heard::Exited(0)]),
+        ErrorKind::Unavailable
+    );
     let document = r#"{"session_id":"x","response":"","stats":{"models":{}}}"#;
     assert_eq!(kind(vec![said(document), Heard::Exited(0)]), other("context-overflow"));
 }

@@ -57,6 +57,9 @@ pub struct Outcome {
     pub model: Option<String>,
     /// The run said that it failed.
     pub failed: bool,
+    /// The stream has no end: the CLI exits before a pipe has taken all that it says,
+    /// and with 0 all the same.
+    pub cut: bool,
     pub trouble: Option<Trouble>,
     /// What the model's answer lacked.
     pub complaints: Vec<String>,
@@ -71,6 +74,8 @@ pub struct Transcript {
     attempts: u32,
     lines: usize,
     streaming: bool,
+    /// The last event was heard.
+    ended: bool,
     outcome: Outcome,
     /// Addresses a running `web_fetch` was given, by its id.
     fetching: HashMap<String, Vec<Found>>,
@@ -148,6 +153,7 @@ impl Transcript {
                 None
             }
             Event::Result { status, error, stats } => {
+                self.ended = true;
                 self.outcome.failed |= status != "success" || error.is_some();
                 self.outcome.trouble = error;
                 if let Some(stats) = stats {
@@ -200,8 +206,7 @@ impl Transcript {
         kept.push_str(&line);
         kept.push('\n');
         if kept.len() > 2 * ERROR_OUTPUT {
-            let cut = kept.len() - ERROR_OUTPUT;
-            let cut = (cut..).find(|cut| kept.is_char_boundary(*cut)).unwrap_or(kept.len());
+            let cut = kept.ceil_char_boundary(kept.len() - ERROR_OUTPUT);
             kept.drain(..cut);
         }
         if let Some(number) = number_between(&line, "Attempt ", " failed") {
@@ -217,6 +222,7 @@ impl Transcript {
     pub fn finish(self) -> Outcome {
         let mut outcome = self.outcome;
         if self.streaming {
+            outcome.cut = !self.ended;
             return outcome;
         }
         let found = document::read(&self.plain).or_else(|| document::read(&outcome.error_output));

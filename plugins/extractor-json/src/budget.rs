@@ -1,7 +1,8 @@
 //! How much work a text may cost. A value that was read is paid for by the text
 //! it takes up; what bounds the rest is here: each attempt may look only so far
 //! ahead, and all failed attempts together only so often, so that the whole stays
-//! linear in the length of the text, whatever it holds.
+//! linear in the length of the text, whatever it holds. An attempt that looks far
+//! and takes little counts as failed for the rest.
 
 /// Steps that are left.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub struct Budget {
 const ONE_ATTEMPT: usize = 14;
 /// Steps for each byte in all attempts that fail.
 const ALL_FAILURES: usize = 2;
-const AT_LEAST: usize = 20_000;
+const AT_LEAST: usize = 200_000;
 
 impl Budget {
     pub fn for_attempt(length: usize) -> Self {
@@ -36,6 +37,11 @@ impl Budget {
 
     pub fn spent(&self) -> usize {
         self.given - self.left
+    }
+
+    /// Steps beyond those that a value of this length may cost.
+    pub fn spent_beyond(&self, length: usize) -> usize {
+        self.spent().saturating_sub(length.saturating_mul(ONE_ATTEMPT))
     }
 
     pub fn is_spent(&self) -> bool {

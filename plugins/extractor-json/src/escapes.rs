@@ -42,6 +42,10 @@ pub fn resolve_into(raw: &str, out: &mut String) {
                 }
                 None => out.push_str("\\u"),
             },
+            'x' if two_digits(&rest[1..]).is_some() => {
+                out.extend(two_digits(&rest[1..]));
+                length += 2;
+            }
             letter if letter.is_ascii_alphanumeric() => {
                 out.push('\\');
                 out.push(letter);
@@ -51,6 +55,13 @@ pub fn resolve_into(raw: &str, out: &mut String) {
         rest = &rest[length..];
     }
     out.push_str(rest);
+}
+
+/// The character of `XX`, as JavaScript and Python write it.
+fn two_digits(text: &str) -> Option<char> {
+    let digits =
+        text.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    u8::from_str_radix(digits, 16).ok().map(char::from)
 }
 
 /// The character of `XXXX`, or of `XXXX\uXXXX` for a pair, and its length.

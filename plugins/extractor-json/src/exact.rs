@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
             }
             b'"' => {
                 let (raw, escaped) = self.string()?;
-                Some(Node::Text { raw, escaped })
+                Some(Node::Text { raw: raw.into(), escaped })
             }
             b't' => Some(self.literal("true", Node::Bool(true))),
             b'f' => Some(self.literal("false", Node::Bool(false))),

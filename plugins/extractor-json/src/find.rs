@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::node::Node;
-use crate::quotes::near;
+use crate::quotes::{near, trim_start};
 use crate::schema::{Schema, Wanted};
+use crate::tolerant::Manner;
 use crate::{exact, strict, tolerant};
 
 /// White space after a bracket that is looked through.
@@ -40,7 +41,8 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
     let text = text.trim_start_matches('\u{feff}');
     let mut problem = None;
     for (region, note) in regions(text) {
-        let mut search = Search { schema: &schema, best: None, problem: None };
+        let mut search =
+            Search { schema: &schema, best: None, last: None, problem: None, values: 0 };
         search.region(region);
         if let Some(mut found) = search.best {
             found.extraction.notes.extend(note.map(str::to_owned));
@@ -72,8 +74,14 @@ fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
             }
         }
     }
+    // A mark that stands inside of exact JSON is only spoken of.
+    let json = text.find(['{', '[']).and_then(|start| {
+        let mut budget = Budget::for_attempt(text.len() - start);
+        strict::end_of_value(text, start, &mut budget).ok().map(|end| start..end)
+    });
     let after = last.into_iter().flatten();
     after
+        .filter(|start| !json.as_ref().is_some_and(|json| json.contains(start)))
         .map(|start| (&text[start..], Some("the thinking before it was passed over")))
         .chain([(text, None)])
         .collect()
@@ -82,30 +90,101 @@ fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
 struct Search<'a> {
     schema: &'a Schema,
     best: Option<Found>,
+    /// Where the last value stands that would do as well as the best.
+    last: Option<Last>,
     problem: Option<String>,
+    /// Bytes of the values that were read.
+    values: usize,
 }
 
 struct Found {
     extraction: Extraction,
     rank: Rank,
+    start: usize,
+}
+
+struct Last {
+    start: usize,
+    end: usize,
+    /// Bytes before it that belong to no value.
+    talk: usize,
+}
+
+/// A value that was read, and where.
+struct Read<'a> {
+    node: &'a Node<'a>,
+    start: usize,
+    end: usize,
+    complete: bool,
+    quoted: bool,
+    exact: bool,
+    place: Surroundings,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Surroundings {
+    /// In brackets: one of a list.
+    listed: bool,
+    /// Right after the opening of a `json` fence.
+    fenced: bool,
 }
 
 /// What makes one value the likelier answer, the weightiest first.
+///
+/// Where fields are asked for by name, what fits has them all, and of those the
+/// last complete one is the answer: a draft, an example out of the prompt or the
+/// result of the round before may stand in front of it, however well written,
+/// and nothing but a broken-off attempt behind it. Where no names are given, the
+/// first is what the text is about, and how a value stands there tells more.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     known_fields: usize,
-    holds_objects: bool,
+    standing: Standing,
+    /// Its names stand in quotation marks, as in no formula and no code; or the
+    /// first one is among those that were asked for.
+    sound: bool,
     complete: bool,
-    filled: bool,
+    fenced: bool,
     exact: bool,
 }
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// A list without objects: a reference, a few steps, a remark in brackets.
+    Plain,
+    Empty,
+    /// An object in a list, or the list itself.
+    Listed,
+    Alone,
+}
+
+/// What is thought of a value.
+enum Judgement {
+    Unfit,
+    Worse,
+    Better(Rank),
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// What stands there is no value.
+    Nothing,
+    Unfit,
+    Fits,
+}
+
+/// Talk before the last of several values from which on it is thinking, and the
+/// last value its outcome; in bytes.
+const MUCH_TALK: usize = 300;
 
 impl Search<'_> {
     fn region(&mut self, text: &str) {
         let trimmed = text.trim();
         if self.schema.wanted() == Wanted::Scalar {
             if serde_json::from_str::<Value>(trimmed).is_ok() {
-                self.offer_exact(trimmed);
+                let _ = self.offer_exact(trimmed, 0, Surroundings::default());
             }
             return;
         }
@@ -127,12 +206,15 @@ impl Search<'_> {
         }
     }
 
-    /// Tries every opening bracket; with `jump`, what was read is passed over.
+    /// Tries every opening bracket; what fits is passed over, and with `jump` also
+    /// what does not.
     fn scan(&mut self, text: &str, jump: bool) {
         let mut failures = Budget::for_failures(text.len());
+        let mut lists = Lists::new(text);
         let wanted = self.schema.wanted();
         let bytes = text.as_bytes();
         let mut at = 0;
+        (self.last, self.values) = (None, 0);
         while at < bytes.len() && !failures.is_spent() {
             let byte = bytes[at];
             let opens = match wanted {
@@ -140,64 +222,133 @@ impl Search<'_> {
                 Wanted::Array => byte == b'[',
                 Wanted::Any | Wanted::Scalar => matches!(byte, b'{' | b'['),
             };
+            if byte == b'[' && self.schema.names().is_empty() {
+                lists.open(at);
+            }
             if !opens || (byte == b'{' && !promising(bytes, at + 1)) {
                 at += 1;
                 continue;
             }
             let mut budget = Budget::for_attempt(text.len() - at);
-            let (next, read) = self.attempt(text, at, &mut budget);
-            if read && jump {
+            let place = Surroundings { listed: lists.hold(at), fenced: is_fenced(text, at) };
+            let (next, outcome) = self.attempt(text, at, place, &mut budget);
+            if outcome != Outcome::Nothing {
+                self.values += next - at;
+            }
+            // What is passed over pays for the work that its length allows.
+            let pass = outcome == Outcome::Fits || (jump && outcome == Outcome::Unfit);
+            if pass && next > at + 1 {
+                failures.spend(budget.spent_beyond(next - at));
                 at = next;
             } else {
                 failures.spend(budget.spent());
-                at = if read { at + 1 } else { next };
+                at = if outcome == Outcome::Nothing { next } else { at + 1 };
             }
         }
         if wanted == Wanted::Any && self.best.is_none() {
             self.arrays(text);
         }
+        if jump {
+            self.take_last_word(text);
+        }
     }
 
-    /// Tries to read a value; returns where to go on, and whether one was read.
-    fn attempt(&mut self, text: &str, at: usize, budget: &mut Budget) -> (usize, bool) {
+    /// After much thinking the last value is the answer, when the text ends with
+    /// it, or all but ends and did not begin with a value.
+    fn take_last_word(&mut self, text: &str) {
+        let (Some(last), Some(best)) = (self.last.take(), &self.best) else {
+            return;
+        };
+        if last.start <= best.start || last.talk < MUCH_TALK {
+            return;
+        }
+        let silent = |character: char| character.is_whitespace() || "`.*".contains(character);
+        let tail = text[last.end..].trim_matches(silent).len();
+        if tail > 0 && (tail > last.talk / 4 || best.start < MUCH_TALK / 4) {
+            return;
+        }
+        let before = self.best.take();
+        let place = Surroundings { listed: false, fenced: is_fenced(text, last.start) };
+        let mut budget = Budget::for_attempt(text.len() - last.start);
+        self.attempt(text, last.start, place, &mut budget);
+        if self.best.is_none() {
+            self.best = before;
+        }
+    }
+
+    /// Tries to read a value; returns where to go on, and what came of it.
+    fn attempt(
+        &mut self,
+        text: &str,
+        at: usize,
+        place: Surroundings,
+        budget: &mut Budget,
+    ) -> (usize, Outcome) {
         match strict::end_of_value(text, at, budget) {
             Ok(end) => {
                 let exact = &text[at..end];
-                match self.schema.misses(exact) {
-                    Some(name) if self.problem.is_none() => {
-                        self.problem = Some(format!("/{name} is missing"));
-                    }
-                    Some(_) => {}
-                    None => self.offer_exact(exact),
+                let Some(name) = self.schema.misses(exact) else {
+                    return (end, self.offer_exact(exact, at, place));
+                };
+                if self.problem.is_none() {
+                    self.problem = Some(format!("/{name} is missing"));
                 }
-                return (end, true);
+                return (end, Outcome::Unfit);
             }
-            Err(strict::Failure::TooDeep(place)) => return (place.max(at + 1), false),
+            Err(strict::Failure::TooDeep(place)) => return (place.max(at + 1), Outcome::Nothing),
             Err(strict::Failure::Broken) => {}
         }
         if self.schema.wanted() == Wanted::Any && text.as_bytes()[at] == b'[' {
-            return (at + 1, false);
+            return (at + 1, Outcome::Nothing);
         }
+        let manner = Manner { names: self.schema.names(), nesting: true };
         if let Some(unescaped) = unescaped(text, at, budget) {
             let mut inner = Budget::for_attempt(unescaped.len());
-            if let Ok(parsed) = tolerant::parse(&unescaped, 0, &mut inner) {
-                self.offer_mended(&parsed, 0, Some("one layer of escapes was taken off"));
-                return (text.len(), true);
+            if let Ok(parsed) = tolerant::parse(&unescaped, 0, manner, &mut inner) {
+                let read = Read { start: at, end: text.len(), ..Read::mended(&parsed, 0, place) };
+                let note = Some("one layer of escapes was taken off");
+                return (text.len(), self.offer_mended(&parsed, &read, note));
             }
             budget.spend(inner.spent());
         }
-        match tolerant::parse(text, at, budget) {
-            Ok(parsed) => {
-                self.offer_mended(&parsed, at, None);
-                (parsed.end.max(at + 1), true)
+        let parsed = match tolerant::parse(text, at, manner, budget) {
+            Ok(parsed) => parsed,
+            Err(next) => return (next, Outcome::Nothing),
+        };
+        let mut outcome = self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None);
+        let mut end = self.end_of(&parsed, at);
+        // What opens inside a string may never close: then its quotation marks
+        // are taken as they come.
+        if parsed.nested && (outcome == Outcome::Unfit || parsed.truncated) {
+            let manner = Manner { nesting: false, ..manner };
+            let mut again = Budget::for_attempt(text.len() - at);
+            let second = tolerant::parse(text, at, manner, &mut again);
+            budget.spend(again.spent());
+            if let Ok(parsed) = second
+                && self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None)
+                    == Outcome::Fits
+            {
+                (end, outcome) = (self.end_of(&parsed, at), Outcome::Fits);
             }
-            Err(next) => (next, false),
         }
+        (end.max(at + 1), outcome)
+    }
+
+    /// Where to go on after broken JSON. A brace in prose may be read as the
+    /// beginning of the answer that follows: the object begins with a name that
+    /// nobody asked for, or goes on as prose does and is never closed.
+    /// Then the answer is looked for inside.
+    fn end_of(&self, parsed: &tolerant::Parsed, start: usize) -> usize {
+        let complete = parsed.closed && !parsed.truncated;
+        let prose = self.schema.begins_strangely(&parsed.node)
+            || (!complete && (parsed.phrases || parsed.bare && parsed.quoted));
+        if prose { start + 1 } else { parsed.end }
     }
 
     /// Where nothing else was found, a broken array may be what was meant.
     fn arrays(&mut self, text: &str) {
         let mut failures = Budget::for_failures(text.len());
+        let manner = Manner { names: self.schema.names(), nesting: true };
         let mut at = 0;
         while let Some(next) = text[at..].find('[') {
             if failures.is_spent() || self.best.is_some() {
@@ -212,9 +363,10 @@ impl Search<'_> {
                 at = place;
                 continue;
             }
-            match tolerant::parse(text, at, &mut budget) {
+            match tolerant::parse(text, at, manner, &mut budget) {
                 Ok(parsed) => {
-                    self.offer_mended(&parsed, at, None);
+                    let read = Read::mended(&parsed, at, Surroundings::default());
+                    self.offer_mended(&parsed, &read, None);
                     at = parsed.end.max(at + 1);
                 }
                 Err(next) => {
@@ -225,72 +377,160 @@ impl Search<'_> {
         }
     }
 
-    /// Exact JSON, as it stands in the text.
-    fn offer_exact(&mut self, json: &str) {
+    /// Exact JSON, as it stands in the text from `start` on.
+    fn offer_exact(&mut self, json: &str, start: usize, place: Surroundings) -> Outcome {
         let Some(node) = exact::read(json) else {
-            return;
+            return Outcome::Unfit;
         };
-        if let Some(rank) = self.rank(&node, true, true) {
-            let extraction =
-                Extraction { json: json.to_owned(), repaired: false, notes: Vec::new() };
-            self.best = Some(Found { extraction, rank });
-        }
+        let end = start + json.len();
+        let read =
+            Read { node: &node, start, end, complete: true, quoted: true, exact: true, place };
+        let rank = match self.judge(&read) {
+            Judgement::Unfit => return Outcome::Unfit,
+            Judgement::Worse => return Outcome::Fits,
+            Judgement::Better(rank) => rank,
+        };
+        let extraction = Extraction { json: json.to_owned(), repaired: false, notes: Vec::new() };
+        self.best = Some(Found { extraction, rank, start });
+        Outcome::Fits
     }
 
-    /// What was read from `start` on, with a note of what was done before.
+    /// What was read from broken JSON, with a note of what was done before.
     fn offer_mended(
         &mut self,
         parsed: &tolerant::Parsed,
-        start: usize,
+        read: &Read,
         before: Option<&'static str>,
-    ) {
+    ) -> Outcome {
         if parsed.out_of_range && !parsed.node.is_in_range() {
-            return;
+            return Outcome::Unfit;
         }
-        if let Some(rank) = self.rank(&parsed.node, false, !parsed.truncated) {
-            let mut json = String::with_capacity(parsed.end.saturating_sub(start));
-            parsed.node.write(&mut json);
-            let mut notes: Vec<String> =
-                before.iter().chain(&parsed.notes).map(|note| (*note).to_owned()).collect();
-            // All other repairs leave a note of their own.
-            if notes.is_empty() {
-                notes.push("commas were mended".to_owned());
-            }
-            let extraction = Extraction { json, repaired: true, notes };
-            self.best = Some(Found { extraction, rank });
+        let rank = match self.judge(read) {
+            Judgement::Unfit => return Outcome::Unfit,
+            Judgement::Worse => return Outcome::Fits,
+            Judgement::Better(rank) => rank,
+        };
+        let mut json = String::with_capacity(parsed.end.min(read.end - read.start));
+        parsed.node.write(&mut json);
+        let mut notes: Vec<String> =
+            before.iter().chain(&parsed.notes).map(|note| (*note).to_owned()).collect();
+        // All other repairs leave a note of their own.
+        if notes.is_empty() {
+            notes.push("commas were mended".to_owned());
         }
+        let extraction = Extraction { json, repaired: true, notes };
+        self.best = Some(Found { extraction, rank, start: read.start });
+        Outcome::Fits
     }
 
-    /// The rank of a value that fits and is likelier than what there is.
-    fn rank(&mut self, value: &Node, exact: bool, complete: bool) -> Option<Rank> {
-        if let Some(problem) = self.schema.problem(value) {
+    /// Whether a value fits, and is likelier than what there is.
+    fn judge(&mut self, read: &Read) -> Judgement {
+        if let Some(problem) = self.schema.problem(read.node) {
             self.problem.get_or_insert(problem);
-            return None;
+            return Judgement::Unfit;
         }
+        let named = !self.schema.names().is_empty();
         let rank = Rank {
-            known_fields: self.schema.known_fields(value),
-            holds_objects: match value {
-                Node::Object(_) => true,
-                Node::Array(items) => items.iter().any(|item| matches!(item, Node::Object(_))),
-                _ => false,
+            known_fields: if self.schema.requires_fields() {
+                0
+            } else {
+                self.schema.known_fields(read.node)
             },
-            complete,
-            filled: match value {
-                Node::Object(fields) => !fields.is_empty(),
-                Node::Array(items) => !items.is_empty(),
-                _ => true,
+            standing: match read.node {
+                _ if named => Standing::Alone,
+                Node::Object(fields) if fields.is_empty() => Standing::Empty,
+                Node::Object(_) if read.place.listed => Standing::Listed,
+                Node::Object(_) => Standing::Alone,
+                Node::Array(items) if items.iter().any(|item| matches!(item, Node::Object(_))) => {
+                    Standing::Listed
+                }
+                _ => Standing::Plain,
             },
-            exact,
+            sound: if named {
+                read.exact || !self.schema.begins_strangely(read.node)
+            } else {
+                read.quoted
+            },
+            complete: read.complete,
+            fenced: !named && read.place.fenced,
+            exact: !named && read.exact,
         };
-        // Of equals the last is a model's last word; without names to go by, the
-        // first is what the text is about.
-        let later_wins = self.schema.names_fields();
-        let better = match &self.best {
-            None => true,
-            Some(best) => rank > best.rank || (later_wins && rank == best.rank),
-        };
-        better.then_some(rank)
+        if !named && rank.standing == Standing::Alone {
+            let talk = read.start.saturating_sub(self.values);
+            self.last = Some(Last { start: read.start, end: read.end, talk });
+        }
+        match &self.best {
+            Some(best) if rank < best.rank || (!named && rank == best.rank) => Judgement::Worse,
+            _ => Judgement::Better(rank),
+        }
     }
+}
+
+impl<'a> Read<'a> {
+    fn mended(parsed: &'a tolerant::Parsed, start: usize, place: Surroundings) -> Self {
+        Read {
+            node: &parsed.node,
+            start,
+            end: parsed.end,
+            complete: parsed.closed && !parsed.truncated,
+            quoted: parsed.quoted,
+            exact: false,
+            place,
+        }
+    }
+}
+
+/// The lists of objects in a text, as far as it was read: what stands in one is
+/// an example or an item, seldom the answer.
+struct Lists<'a> {
+    text: &'a str,
+    end: usize,
+    budget: Budget,
+}
+
+impl<'a> Lists<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, end: 0, budget: Budget::for_failures(text.len()) }
+    }
+
+    fn hold(&self, at: usize) -> bool {
+        at < self.end
+    }
+
+    /// Looks at the bracket at `at`: whether objects stand in it, up to where it
+    /// closes.
+    fn open(&mut self, at: usize) {
+        if at < self.end || self.budget.is_spent() {
+            return;
+        }
+        let inside = &self.text[at + 1..];
+        if !trim_start(near(inside, LONGEST_SPACE)).starts_with('{') {
+            if let Ok(end) = strict::end_of_value(self.text, at, &mut self.budget) {
+                self.end = end;
+            }
+            return;
+        }
+        let mut depth = 1_usize;
+        for (offset, byte) in inside.bytes().enumerate() {
+            match byte {
+                b'[' => depth += 1,
+                b']' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                self.budget.spend(offset);
+                self.end = at + 1 + offset;
+                return;
+            }
+        }
+        self.budget.spend(inside.len());
+    }
+}
+
+/// Whether the opening of a `json` fence stands right before.
+fn is_fenced(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches([' ', '\n', '\r', '\t']);
+    ["```json", "```JSON", "```json5", "```jsonc"].iter().any(|fence| before.ends_with(fence))
 }
 
 /// Whether the inside of an object can begin here. Most braces in prose and noise
@@ -299,7 +539,9 @@ fn promising(bytes: &[u8], at: usize) -> bool {
     let inside = &bytes[at.min(bytes.len())..(at + LONGEST_SPACE).min(bytes.len())];
     let first = inside.iter().find(|byte| !byte.is_ascii_whitespace());
     first.is_none_or(|byte| {
-        byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"\"'`_$-./#,]}@\\".contains(byte)
+        matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | 0x80..)
+            || matches!(byte, b'"' | b'\'' | b'`' | b'_' | b'$' | b'-' | b'.' | b'/' | b'#')
+            || matches!(byte, b',' | b']' | b'}' | b'@' | b'\\')
     })
 }
 

@@ -1,10 +1,12 @@
 //! Finds the one JSON value that was asked for in a model's output, and mends it
-//! where it is broken. Linear in the length of the text; never puts anything into
-//! the value that is not in the text.
+//! where it is broken. Linear in the length of the text. Where the schema names
+//! fields, nothing gets into the value that is not in the text; where it names
+//! none, a name that has lost its value is kept with an empty one (`tolerant` says
+//! why).
 //!
 //! `find` chooses among the values in a text; `strict` finds the end of exact
-//! JSON and `exact` reads it, `tolerant` (with `quotes`) reads broken JSON; `node`
-//! is what both read, borrowed from the text; `schema` says what fits; `budget`
+//! JSON and `exact` reads it, `tolerant` (with `strings`, `quotes` and `words`)
+//! reads broken JSON; `node` is what both read, borrowed from the text; `schema` says what fits; `budget`
 //! keeps the work linear.
 
 mod budget;
@@ -16,7 +18,9 @@ mod node;
 mod quotes;
 mod schema;
 mod strict;
+mod strings;
 mod tolerant;
+mod words;
 
 pub use find::{Extraction, Failure, extract};
 

@@ -19,10 +19,18 @@ pub enum Role {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Closes,
+    /// It closes one piece of a string, and `+` leads on to the next.
+    Joins,
     /// It belongs to the text.
     Inner,
-    /// It opens the next name: the string has lost its own closing mark.
-    OpensNext,
+    /// The string has lost its own closing mark: it ended at `end`, and what
+    /// follows it begins at `next`.
+    Ended {
+        end: usize,
+        next: usize,
+    },
+    /// The object that holds the string was given up, and another one begun.
+    Abandoned,
 }
 
 /// How far to look ahead, in bytes.
@@ -30,7 +38,7 @@ const FAR: usize = 400;
 const LONGEST_NAME: usize = 120;
 
 pub fn is_quote(character: char) -> bool {
-    matches!(character, '"' | '\'' | '“' | '”' | '‘' | '’' | '`')
+    matches!(character, '"' | '\'' | '“' | '”' | '‘' | '’' | '`' | '´')
 }
 
 #[inline]
@@ -38,7 +46,7 @@ pub fn closes(open: char, character: char) -> bool {
     match open {
         '“' | '”' => matches!(character, '“' | '”' | '"'),
         '‘' | '’' => matches!(character, '‘' | '’' | '\''),
-        '`' => matches!(character, '`' | '\''),
+        '`' | '´' => matches!(character, '`' | '´' | '\''),
         other => character == other,
     }
 }
@@ -46,7 +54,7 @@ pub fn closes(open: char, character: char) -> bool {
 /// White space, and the marks that only look like nothing.
 pub fn is_space(character: char) -> bool {
     character.is_whitespace()
-        || matches!(character, '\u{feff}' | '\u{200b}'..='\u{200d}' | '\u{2060}')
+        || matches!(character, '\u{feff}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}')
 }
 
 pub fn trim_start(text: &str) -> &str {
@@ -91,10 +99,15 @@ pub fn looks_like_name(text: &str) -> bool {
                 return true;
             }
         }
+        if doubled_name(text).is_some() {
+            return true;
+        }
         for (at, character) in characters {
             if closes(first, character) {
                 let rest = trim_start(&text[at + character.len_utf8()..]);
-                return at > first.len_utf8() && rest.starts_with(':');
+                let inner = &text[first.len_utf8()..at];
+                return at > first.len_utf8()
+                    && (rest.starts_with(':') || is_unclosed(inner) && !is_end(rest));
             }
             if matches!(character, '\n' | '{' | '}' | '[' | ']') {
                 return false;
@@ -102,18 +115,74 @@ pub fn looks_like_name(text: &str) -> bool {
         }
         return false;
     }
-    if !first.is_alphanumeric() && first != '_' && first != '$' {
+    let end = end_of_word(text);
+    if end == 0 || text.starts_with(['-', '.']) {
         return false;
     }
-    let end = text
-        .find(|character: char| {
-            !character.is_alphanumeric() && !matches!(character, '_' | '$' | '-' | '.')
-        })
-        .unwrap_or(text.len());
     let rest = &text[end..];
     let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
     let rest = trim_start(rest);
     rest.starts_with(':') && !rest.starts_with("://")
+}
+
+/// The end of the word that a text begins with, as names are written without
+/// quotation marks.
+fn end_of_word(text: &str) -> usize {
+    text.find(|character: char| {
+        !character.is_alphanumeric() && !matches!(character, '_' | '$' | '-' | '.')
+    })
+    .unwrap_or(text.len())
+}
+
+/// Whether a string or a container ends here, or a value goes on.
+fn is_end(text: &str) -> bool {
+    text.is_empty() || text.starts_with([',', '}', ']', ':'])
+}
+
+/// `name: `: a name that was opened with a quotation mark and not closed.
+fn is_unclosed(inner: &str) -> bool {
+    let inner = inner.trim_end_matches(is_space);
+    inner.strip_suffix(':').is_some_and(|name| !name.is_empty() && end_of_word(name) == name.len())
+}
+
+/// Where the colon stands after a name that has lost its closing mark.
+pub fn unclosed_name(text: &str) -> Option<usize> {
+    let text = near(text, LONGEST_NAME);
+    let end = end_of_word(text);
+    (end > 0 && text[end..].starts_with(':')).then_some(end)
+}
+
+/// `""name"":`, and its length up to the colon.
+pub fn doubled_name(text: &str) -> Option<(&str, usize)> {
+    let inner = near(text.strip_prefix("\"\"")?, LONGEST_NAME);
+    let end = end_of_word(inner);
+    let after = inner[end..].strip_prefix("\"\"")?;
+    (end > 0 && trim_start(after).starts_with(':')).then_some((&inner[..end], end + 4))
+}
+
+/// Whether the name that a field begins with is among those that are known. Where
+/// none are known, any may be.
+pub fn knows(names: &[String], text: &str) -> bool {
+    if names.is_empty() {
+        return true;
+    }
+    let text = near(text, LONGEST_NAME).trim_start_matches(is_quote);
+    let name = &text[..end_of_word(text)];
+    names.iter().any(|known| known == name)
+}
+
+/// A string that stands where a value may: it is closed, and a field or the
+/// object ends after it.
+pub fn is_quoted_value(text: &str) -> bool {
+    let text = near(text, FAR);
+    let mut characters = text.char_indices();
+    let Some((_, open)) = characters.next().filter(|(_, first)| is_quote(*first)) else {
+        return false;
+    };
+    characters.find(|(_, character)| closes(open, *character)).is_some_and(|(at, mark)| {
+        let rest = trim_start(&text[at + mark.len_utf8()..]);
+        rest.starts_with([',', '}'])
+    })
 }
 
 /// `"name"` or `"nam` at the very end of the text: a field whose value was cut
@@ -165,72 +234,319 @@ fn closes_later(text: &str, open: char, budget: &mut Budget) -> bool {
     false
 }
 
-/// Judges the mark at `at` in a string that started at `start` with `open`.
-pub fn judge(
-    text: &str,
-    start: usize,
-    at: usize,
-    open: char,
-    role: Role,
-    budget: &mut Budget,
-) -> Verdict {
-    let mark = text[at..].chars().next().map_or(1, char::len_utf8);
-    let after = &text[at + mark..];
-    let space = near(after, FAR);
-    let next = trim_start(space);
-    let gap = &space[..space.len() - next.len()];
-    budget.spend(1 + gap.len() / 8);
-    let Some(first) = next.chars().next() else {
-        return Verdict::Closes;
-    };
-    if next.starts_with("/*") || (!gap.is_empty() && (next.starts_with("//") || first == '#')) {
-        return Verdict::Closes;
-    }
-    if next.starts_with("```") && open != '`' {
-        return Verdict::Closes;
-    }
-    let closes_if = |yes: bool| if yes { Verdict::Closes } else { Verdict::Inner };
-    match role {
-        Role::Name => {
-            let literal = ["true", "false", "null"].iter().any(|word| next.starts_with(word))
-                && !gap.is_empty();
-            let value = is_quote(first) && !gap.is_empty()
-                || first.is_ascii_digit()
-                || matches!(first, '[' | '{' | '-');
-            closes_if(matches!(first, ':' | '}' | ',' | '=') || literal || value)
+/// A quotation mark in a string that may be the one that ends it.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark<'a> {
+    pub text: &'a str,
+    /// Where the string starts, behind its opening mark.
+    pub start: usize,
+    pub at: usize,
+    pub open: char,
+    pub role: Role,
+    /// The mark before it in the same string, which did not end it.
+    pub last_inner: Option<usize>,
+    /// The names that the schema knows; empty when it names none. A text that is
+    /// asked for by name may hold anything, even what looks like a field, so
+    /// that only a known name ends it where its own marks leave a doubt.
+    pub names: &'a [String],
+}
+
+impl Mark<'_> {
+    /// Says what the mark is.
+    pub fn judge(&self, budget: &mut Budget) -> Verdict {
+        let after = self.after();
+        let space = near(after, FAR);
+        let next = trim_start(space);
+        let gap = &space[..space.len() - next.len()];
+        budget.spend(1 + gap.len() / 8);
+        let Some(first) = next.chars().next() else {
+            return Verdict::Closes;
+        };
+        if next.starts_with("/*") || self.is_comment(next, gap) || self.is_fence(next) {
+            return Verdict::Closes;
         }
-        Role::Field => match first {
-            '}' | ']' => Verdict::Closes,
+        match self.role {
+            Role::Name => self.judge_name(next, gap, first),
+            Role::Field => self.judge_field(next, gap, first, budget),
+            Role::Item => self.judge_item(next, gap, first, budget),
+        }
+    }
+
+    fn after(&self) -> &str {
+        let mark = self.text[self.at..].chars().next().map_or(1, char::len_utf8);
+        &self.text[self.at + mark..]
+    }
+
+    /// Whether nothing but closing brackets and a fence is left of the text.
+    pub fn ends_text(&self) -> bool {
+        let after = self.after();
+        let rest = near(after, FAR).trim_start_matches(|character| {
+            is_space(character) || matches!(character, '}' | ']' | '`')
+        });
+        rest.is_empty() && after.len() < FAR
+    }
+
+    /// `// …` or `# …` after the string. In a text that is asked for by name it may
+    /// be part of the text, unless the object goes on after it.
+    fn is_comment(&self, next: &str, gap: &str) -> bool {
+        let hash = next.starts_with('#') && !gap.is_empty();
+        if !hash && !next.starts_with("//") {
+            return false;
+        }
+        (self.names.is_empty() && !gap.is_empty()) || ends_after_comment(next, self.names)
+    }
+
+    /// The closing of a fence around an object that was not closed; an opening
+    /// one belongs to a text.
+    fn is_fence(&self, next: &str) -> bool {
+        let Some(after) = next.strip_prefix("```").filter(|_| self.open != '`') else {
+            return false;
+        };
+        let line = after.trim_start_matches([' ', '\t', '\r']);
+        self.names.is_empty() || line.is_empty() || line.starts_with('\n')
+    }
+
+    /// Whether a field begins, or nothing more comes, after the comma behind a
+    /// string.
+    fn is_next_field(&self, then: &str) -> bool {
+        // The rule, and worth its own short way.
+        if looks_like_name(then) {
+            return then.starts_with(is_quote) || knows(self.names, then);
+        }
+        if then.is_empty() || then.starts_with(['}', ']', ',']) || is_cut_name(then) {
+            return true;
+        }
+        if self.last_inner.is_none() && (is_lone_name(then) || has_lost_colon(then)) {
+            return true;
+        }
+        if let Some(rest) = then.strip_prefix("...") {
+            let rest = trim_start(rest);
+            return self.names.is_empty() || is_end(rest) || looks_like_name(rest);
+        }
+        if self.names.is_empty() {
+            return then.starts_with(['{', '/', '#']);
+        }
+        (then.starts_with("//") || then.starts_with('#')) && ends_after_comment(then, self.names)
+    }
+
+    fn judge_name(&self, next: &str, gap: &str, first: char) -> Verdict {
+        let literal = ["true", "false", "null"].iter().any(|word| {
+            next.strip_prefix(word).is_some_and(|rest| !gap.is_empty() || is_end(trim_start(rest)))
+        });
+        let value = is_quote(first)
+            && (!gap.is_empty() || self.at > self.start && is_quoted_value(next))
+            || first.is_ascii_digit()
+            || matches!(first, '[' | '{' | '-')
+            || !gap.is_empty() && is_word_value(next);
+        if first == ':' || !matches!(first, '}' | ',' | '=') && !literal && !value {
+            let before = &self.text[self.start..self.at];
+            if first != ':' && is_unclosed(before) {
+                let colon = self.start + before.trim_end_matches(is_space).len() - 1;
+                return Verdict::Ended { end: colon, next: colon };
+            }
+        }
+        closes_if(matches!(first, ':' | '}' | ',' | '=') || literal || value)
+    }
+
+    fn judge_field(&self, next: &str, gap: &str, first: char, budget: &mut Budget) -> Verdict {
+        match first {
+            '}' | ']' => return Verdict::Closes,
             ',' => {
                 let then = skip_comment(trim_start(&next[1..]));
-                let field = then.is_empty()
-                    || then.starts_with(['}', ']', '{', '/', '#', ','])
-                    || then.starts_with("...")
-                    || looks_like_name(then)
-                    || is_cut_name(then);
-                closes_if(field || !closes_later(&next[1..], open, budget))
+                let mut later = || closes_later(&next[1..], self.open, budget);
+                return closes_if(self.is_next_field(then) || !later());
             }
-            _ if is_quote(first) && looks_like_name(next) => Verdict::Closes,
-            _ if gap.contains('\n') && looks_like_name(next) => Verdict::Closes,
-            _ if opens_next(text, start, at) => Verdict::OpensNext,
-            _ => closes_if(!closes_later(after, open, budget)),
-        },
-        Role::Item => match first {
+            '+' if self.joins(next) => return Verdict::Joins,
+            _ => {}
+        }
+        if is_quote(first) && looks_like_name(next) {
+            return Verdict::Closes;
+        }
+        if !gap.is_empty() && looks_like_name(next) && knows(self.names, next) {
+            let rest = &next[end_of_word(next)..];
+            let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+            let value = trim_start(trim_start(rest).trim_start_matches(':'));
+            if gap.contains('\n') || starts_value(value) {
+                return Verdict::Closes;
+            }
+        }
+        if let Some(ended) = self.opens_next().or_else(|| self.opens_value()) {
+            return ended;
+        }
+        if self.names.is_empty() && self.last_inner.is_none() && is_abandoned(self.after()) {
+            return Verdict::Abandoned;
+        }
+        if closes_later(self.after(), self.open, budget) {
+            return Verdict::Inner;
+        }
+        // Nothing ends the string after this mark, and a colon follows it: so it
+        // closes a name, and the mark before it was the string's end.
+        match self.last_inner {
+            Some(mark) if first == ':' => {
+                let name = self.text[mark..self.at].trim_start_matches(is_quote);
+                if !name.is_empty() && end_of_word(name) == name.len() {
+                    return Verdict::Ended { end: mark, next: self.at - name.len() };
+                }
+                Verdict::Closes
+            }
+            _ => Verdict::Closes,
+        }
+    }
+
+    fn judge_item(&self, next: &str, gap: &str, first: char, budget: &mut Budget) -> Verdict {
+        match first {
             ']' => Verdict::Closes,
             '}' => closes_if(ends_container(next)),
             ',' => {
                 let then = trim_start(&next[1..]);
-                closes_if(looks_like_item(then) || !closes_later(&next[1..], open, budget))
+                let item = looks_like_item(then)
+                    || (self.last_inner.is_none() && has_lost_opening(then, self.open));
+                closes_if(item || !closes_later(&next[1..], self.open, budget))
             }
-            _ if closes(open, first) => {
+            '+' if self.joins(next) => Verdict::Joins,
+            _ if closes(self.open, first) => {
                 let then = trim_start(&next[first.len_utf8()..]);
                 closes_if(!then.is_empty() && !then.starts_with([',', ']', '}']))
             }
             '{' | '[' if !gap.is_empty() => Verdict::Closes,
             _ if gap.contains('\n') && looks_like_item(next) => Verdict::Closes,
-            _ => closes_if(!closes_later(after, open, budget)),
-        },
+            _ => {
+                let before = self.text[self.start..self.at].trim_end_matches(is_space);
+                if self.last_inner.is_none()
+                    && before.len() > 1
+                    && before.ends_with(',')
+                    && has_lost_opening(self.after(), self.open)
+                {
+                    return Verdict::Ended { end: self.start + before.len(), next: self.at };
+                }
+                closes_if(!closes_later(self.after(), self.open, budget))
+            }
+        }
     }
+
+    /// `"one" + "two"`, and then an end: not a sentence about two strings.
+    fn joins(&self, next: &str) -> bool {
+        let then = skip_comment(trim_start(&next[1..]));
+        let Some(open) = then.chars().next().filter(|first| is_quote(*first)) else {
+            return then.is_empty();
+        };
+        let inner = near(&then[open.len_utf8()..], FAR);
+        self.last_inner.is_none()
+            && inner.find(|character| closes(open, character)).is_some_and(|end| {
+                let rest = inner[end..].chars().next().map_or(0, char::len_utf8);
+                let rest = trim_start(&inner[end + rest..]);
+                is_end(rest) || rest.starts_with('+')
+            })
+    }
+
+    /// The mark begins `"name":` right after a comma or at the start of a line.
+    fn opens_next(&self) -> Option<Verdict> {
+        let name = &self.text[self.at..];
+        if !looks_like_name(name) || !knows(self.names, name) {
+            return None;
+        }
+        let before = &self.text[self.start..self.at];
+        let trimmed = before.trim_end_matches(is_space);
+        let begins = trimmed.ends_with(',') || before[trimmed.len()..].contains('\n');
+        begins.then_some(Verdict::Ended { end: self.at, next: self.at })
+    }
+
+    /// The mark begins the value of `, name: "`: both the string before it and
+    /// the name have lost their marks.
+    fn opens_value(&self) -> Option<Verdict> {
+        let before = self.text[self.start..self.at].trim_end_matches(is_space);
+        let before = before.strip_suffix(':')?;
+        let name = before.trim_end_matches(|character: char| {
+            character.is_alphanumeric() || matches!(character, '_' | '-')
+        });
+        let comma = name.trim_end_matches(is_space);
+        let word = &before[name.len()..];
+        let known = self.names.is_empty() || self.names.iter().any(|known| known == word);
+        if word.is_empty() || !known || !comma.ends_with(',') {
+            return None;
+        }
+        let end = self.start + comma.len() - 1;
+        Some(Verdict::Ended { end, next: end })
+    }
+}
+
+fn closes_if(yes: bool) -> Verdict {
+    if yes { Verdict::Closes } else { Verdict::Inner }
+}
+
+/// `word}`: a value of one word, at the end of an object or before a comma.
+pub fn is_word_value(text: &str) -> bool {
+    let text = near(text, LONGEST_NAME);
+    let end = end_of_word(text);
+    end > 0 && trim_start(&text[end..]).starts_with([',', '}'])
+}
+
+/// `"name"}`: a name that was given no value, at the end of an object.
+fn is_lone_name(text: &str) -> bool {
+    let text = near(text, LONGEST_NAME);
+    let inner = text.strip_prefix('"').unwrap_or(text);
+    let end = end_of_word(inner);
+    end > 0 && inner[end..].strip_prefix('"').is_some_and(|rest| trim_start(rest).starts_with('}'))
+}
+
+/// `"name" "value"`, and then an end: a field that has lost its colon.
+fn has_lost_colon(text: &str) -> bool {
+    let Some(inner) = near(text, LONGEST_NAME).strip_prefix('"') else {
+        return false;
+    };
+    let end = end_of_word(inner);
+    end > 0
+        && inner[end..]
+            .strip_prefix('"')
+            .is_some_and(|rest| rest.starts_with(is_space) && is_quoted_value(trim_start(rest)))
+}
+
+/// `text", …` or `text"]`: an item that has lost its opening mark.
+fn has_lost_opening(text: &str, open: char) -> bool {
+    let text = near(text, FAR);
+    let Some(end) = text.find(|character| closes(open, character)) else {
+        return false;
+    };
+    let mark = text[end..].chars().next().map_or(0, char::len_utf8);
+    let rest = trim_start(&text[end + mark..]);
+    end > 0
+        && rest.starts_with([',', ']'])
+        && !text[..end].contains([',', '[', ']', '{', '}', '\n'])
+}
+
+/// Whether a value begins.
+pub fn starts_value(text: &str) -> bool {
+    text.starts_with(|character: char| {
+        is_quote(character) || character.is_ascii_digit() || matches!(character, '{' | '[' | '-')
+    }) || ["true", "false", "null", "True", "False", "None"]
+        .iter()
+        .any(|word| text.starts_with(word))
+}
+
+/// A few words, another object, and the text ends without a bracket for the one
+/// that was begun first.
+fn is_abandoned(after: &str) -> bool {
+    if after.len() > FAR {
+        return false;
+    }
+    let Some(brace) = after.find('{') else {
+        return false;
+    };
+    let words = &after[..brace];
+    let plain = |character: char| character.is_alphanumeric() || is_space(character);
+    let count = |bracket: char| after.matches(bracket).count();
+    words.trim().contains(' ')
+        && words.chars().all(plain)
+        && looks_like_name(trim_start(&after[brace + 1..]))
+        && count('{') >= count('}')
+}
+
+/// `// …` to the end of the line, and then what may follow a value.
+fn ends_after_comment(text: &str, names: &[String]) -> bool {
+    text.find('\n').is_some_and(|end| {
+        let rest = trim_start(&text[end..]);
+        is_end(rest) || (looks_like_name(rest) && knows(names, rest))
+    })
 }
 
 /// `/* … */` before a name.
@@ -242,14 +558,4 @@ fn skip_comment(text: &str) -> &str {
         Some(rest) => trim_start(rest),
         None => text,
     }
-}
-
-/// The mark begins `"name":` right after a comma or at the start of a line.
-fn opens_next(text: &str, start: usize, at: usize) -> bool {
-    if !looks_like_name(&text[at..]) {
-        return false;
-    }
-    let before = &text[start..at];
-    let trimmed = before.trim_end_matches(is_space);
-    trimmed.ends_with(',') || before[trimmed.len()..].contains('\n')
 }

@@ -1,6 +1,6 @@
 //! Does a value fit a JSON Schema? The part of JSON Schema that tells answers
-//! apart: types, required and listed fields, enumerations, items, references and
-//! combinations. What is not understood forbids nothing.
+//! apart: types, required and listed fields, the length of strings, enumerations,
+//! items, references and combinations. What is not understood forbids nothing.
 //!
 //! A schema is read into rules once, because every item of a long list is
 //! checked against the same few of them.
@@ -10,7 +10,9 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::escapes;
 use crate::node::Node;
+use crate::quotes::near;
 
 /// What was asked for.
 #[derive(Debug)]
@@ -19,7 +21,8 @@ pub struct Schema {
     /// The rule of the whole value.
     root: usize,
     wanted: Wanted,
-    names_fields: bool,
+    /// All names of fields, at any depth; empty when it names none at its root.
+    names: Vec<String>,
 }
 
 /// Which kind of value the schema wants.
@@ -41,6 +44,8 @@ struct Rule {
     types: Option<Types>,
     listed: Option<Vec<Value>>,
     fixed: Option<Value>,
+    /// Characters that a string must have.
+    shortest: u64,
     required: Vec<String>,
     properties: Vec<(String, usize)>,
     items: Option<usize>,
@@ -67,6 +72,9 @@ enum Type {
     Unknown,
 }
 
+/// A character that is written as two codes, in bytes.
+const LONGEST_CHARACTER: usize = 12;
+
 /// References may lead in circles; deeper than this nothing is checked.
 const DEEPEST: usize = 48;
 
@@ -84,18 +92,31 @@ impl Schema {
             Some(Value::Array(names)) => !names.is_empty(),
             _ => false,
         };
-        let names_fields = filled("properties") || filled("required") || filled("items");
-        Ok(Self { rules, root: place, wanted: wanted(whole), names_fields })
+        let mut names = Vec::new();
+        if filled("properties") || filled("required") || filled("items") {
+            for rule in &rules {
+                names.extend(rule.required.iter().cloned());
+                names.extend(rule.properties.iter().map(|(name, _)| name.clone()));
+            }
+            names.sort_unstable();
+            names.dedup();
+        }
+        Ok(Self { rules, root: place, wanted: wanted(whole), names })
     }
 
     pub fn wanted(&self) -> Wanted {
         self.wanted
     }
 
-    /// Whether the schema names fields, so that it can tell one answer from
-    /// another.
-    pub fn names_fields(&self) -> bool {
-        self.names_fields
+    /// The fields that the schema names, at any depth; empty when it names none,
+    /// so that it cannot tell one answer from another.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether some fields must be there.
+    pub fn requires_fields(&self) -> bool {
+        !self.rules[self.root].required.is_empty()
     }
 
     /// A required name that exact JSON does not even hold as text. Quick: it
@@ -115,6 +136,18 @@ impl Schema {
         };
         let has = |name: &str| fields.iter().any(|(known, _)| known == name);
         self.rules[self.root].properties.iter().filter(|(name, _)| has(name)).count()
+    }
+
+    /// Whether an object begins with a field that the schema, which names some,
+    /// does not know.
+    pub fn begins_strangely(&self, value: &Node) -> bool {
+        let Node::Object(fields) = value else {
+            return false;
+        };
+        !self.names.is_empty()
+            && fields.first().is_some_and(|(name, _)| {
+                self.names.binary_search_by(|known| known.as_str().cmp(name)).is_err()
+            })
     }
 
     /// What is wrong with a value, if anything: where, and what.
@@ -148,6 +181,12 @@ impl Schema {
             && !value.equals(fixed)
         {
             return Some(format!("{place} is not the fixed value"));
+        }
+        if let Node::Text { raw, escaped } = value
+            && rule.shortest > 0
+            && !is_long_enough(raw, *escaped, rule.shortest)
+        {
+            return Some(format!("{place} is shorter than {}", rule.shortest));
         }
         if let Node::Object(fields) = value {
             for name in &rule.required {
@@ -257,6 +296,7 @@ impl Reader<'_> {
             },
             listed: list("enum").cloned(),
             fixed: schema.get("const").cloned(),
+            shortest: schema.get("minLength").and_then(Value::as_u64).unwrap_or(0),
             required: list("required").map(names).unwrap_or_default(),
             properties: schema
                 .get("properties")
@@ -318,6 +358,13 @@ impl Type {
     }
 }
 
+/// Looks no further than it has to: a report may be long.
+fn is_long_enough(raw: &str, escaped: bool, shortest: u64) -> bool {
+    let shortest = usize::try_from(shortest).unwrap_or(usize::MAX);
+    let start = near(raw, shortest.saturating_mul(LONGEST_CHARACTER));
+    escapes::resolve(start, escaped).chars().take(shortest).count() == shortest
+}
+
 fn is_type(value: &Node, kind: Type) -> bool {
     match kind {
         Type::Object => matches!(value, Node::Object(_)),
@@ -361,7 +408,8 @@ mod tests {
                 "level": {"enum": ["a", "b"]},
                 "sources": {"type": "array", "items": {"$ref": "#/$defs/source"}},
                 "note": {"type": ["string", "null"]},
-                "either": {"anyOf": [{"type": "integer"}, {"const": "x"}]}
+                "either": {"anyOf": [{"type": "integer"}, {"const": "x"}]},
+                "report": {"type": "string", "minLength": 2}
             },
             "$defs": {"source": {"type": "object", "required": ["url"]}}
         });
@@ -374,6 +422,7 @@ mod tests {
             (json!({"level": "c"}), "/level is none of the listed values"),
             (json!({"sources": [{}]}), "/sources/0/url is missing"),
             (json!({"note": 1}), "/note is of none of the allowed types"),
+            (json!({"report": "é"}), "/report is shorter than 2"),
             (json!({"either": 1.5}), "/either fits none of the allowed forms"),
         ] {
             let mut value = good.clone();

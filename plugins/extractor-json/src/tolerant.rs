@@ -1,16 +1,19 @@
 //! Reads an object or array from broken JSON, as a reader would who knows what
 //! was meant: comments, lost commas and quotes, single quotes, bare words,
-//! brackets that do not match, an end that is cut off. It takes what is there; a
-//! name without a value is left out, never filled.
+//! brackets that do not match, an end that is cut off. It takes what is there.
+//!
+//! A name without a value is left out, never filled, wherever the schema names
+//! fields: an empty value must not pass for an answer. Where it names none there
+//! is nothing to pass for, and the name itself is all that is left to hand on, so
+//! that it is kept with an empty value, as libraries that repair JSON do.
 
 use std::borrow::Cow;
 
 use crate::budget::Budget;
-use crate::bytes::{Beyond, next_special};
 use crate::escapes;
 use crate::node::{Fields, Node};
-use crate::quotes::{self, Role, Verdict, is_quote, is_space, looks_like_name, near, trim_start};
-use crate::strict::{DEEPEST, end_of_number, is_in_range};
+use crate::quotes::{self, Role, is_quote, looks_like_name, starts_value, trim_start};
+use crate::strict::DEEPEST;
 
 /// Fields that an object is given room for before they are read.
 const MOST_RESERVED: usize = 16;
@@ -22,20 +25,53 @@ pub struct Parsed<'a> {
     pub end: usize,
     /// The text ended before the value did.
     pub truncated: bool,
+    /// It ends with its own bracket.
+    pub closed: bool,
+    /// Some of its names stand in quotation marks.
+    pub quoted: bool,
+    /// Some do not.
+    pub bare: bool,
+    /// Long phrases stand in it without quotation marks.
+    pub phrases: bool,
     /// A number was larger than readers of JSON can hold, in the node or in what
     /// a later value took the place of.
     pub out_of_range: bool,
+    /// Brackets or fences inside a string kept its quotation marks.
+    pub nested: bool,
     /// What was repaired.
     pub notes: Vec<&'static str>,
 }
 
+/// How to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner<'a> {
+    /// The names that the schema knows, at any depth; empty when it names none.
+    pub names: &'a [String],
+    /// Whether brackets and fences that open inside a string keep the quotation
+    /// marks between them.
+    pub nesting: bool,
+}
+
 /// Reads the object or array that starts at `start`. An error when what stands
 /// there is not meant as JSON, with the place from where to look on.
-pub fn parse<'a>(text: &'a str, start: usize, budget: &mut Budget) -> Result<Parsed<'a>, usize> {
+pub fn parse<'a>(
+    text: &'a str,
+    start: usize,
+    manner: Manner,
+    budget: &mut Budget,
+) -> Result<Parsed<'a>, usize> {
     let mut parser = Parser {
         text,
         at: start,
         budget,
+        names: manner.names,
+        nesting: manner.nesting,
+        nested: false,
+        joins: false,
+        half: false,
+        quoted: false,
+        bare: false,
+        phrases: false,
         objects: 0,
         arrays: 0,
         fields: 1,
@@ -45,59 +81,77 @@ pub fn parse<'a>(text: &'a str, start: usize, budget: &mut Budget) -> Result<Par
         out_of_range: false,
         notes: Vec::new(),
     };
-    let node = if text[start..].starts_with('{') { parser.object() } else { parser.array() };
+    let object = text[start..].starts_with('{');
+    let node = if object { parser.object() } else { parser.array() };
     if parser.failed {
         return Err(parser.too_deep.unwrap_or(start + 1).max(start + 1));
     }
     Ok(Parsed {
         node,
         end: parser.at,
+        closed: text[..parser.at].ends_with(if object { '}' } else { ']' }),
+        bare: parser.bare,
+        phrases: parser.phrases,
+        quoted: parser.quoted,
         truncated: parser.truncated,
         out_of_range: parser.out_of_range,
+        nested: parser.nested,
         notes: parser.notes,
     })
 }
 
-struct Parser<'a, 'b> {
-    text: &'a str,
-    at: usize,
-    budget: &'b mut Budget,
+pub(crate) struct Parser<'a, 'b> {
+    pub text: &'a str,
+    pub at: usize,
+    pub budget: &'b mut Budget,
+    /// See `Manner`.
+    pub names: &'b [String],
+    pub nesting: bool,
+    /// Nesting made a difference.
+    pub nested: bool,
+    /// The string that was just read goes on after a `+`.
+    pub joins: bool,
+    /// The text ended in the middle of the string that was just read.
+    pub half: bool,
+    quoted: bool,
+    bare: bool,
+    pub phrases: bool,
     /// Containers that are open.
-    objects: usize,
-    arrays: usize,
+    pub objects: usize,
+    pub arrays: usize,
     /// How many the last object had: the objects of a list are alike.
     fields: usize,
-    failed: bool,
+    pub failed: bool,
     too_deep: Option<usize>,
     truncated: bool,
-    out_of_range: bool,
+    pub out_of_range: bool,
     notes: Vec<&'static str>,
 }
 
 impl<'a> Parser<'a, '_> {
-    fn rest(&self) -> &'a str {
+    pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    fn peek(&self) -> Option<char> {
+    pub(crate) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    fn note(&mut self, note: &'static str) {
+    pub(crate) fn note(&mut self, note: &'static str) {
         // The same note comes again and again, mostly from the same place.
         if !self.notes.iter().any(|known| std::ptr::eq(*known, note) || *known == note) {
             self.notes.push(note);
         }
     }
 
-    fn cut_off(&mut self) {
+    pub(crate) fn cut_off(&mut self) {
         self.truncated = true;
         self.note("the text is cut off");
     }
 
     /// Passes over white space and comments.
     #[inline]
-    fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(self.at), Some(b' ' | b'\n')) {
             self.at += 1;
@@ -120,12 +174,10 @@ impl<'a> Parser<'a, '_> {
                 self.at += length;
             } else if trimmed.starts_with("//") || trimmed.starts_with('#') {
                 self.note("comments were left out");
+                let line = trimmed.find('\n');
+                self.budget.spend(line.unwrap_or(trimmed.len() / 4));
                 // On the last line, a comment ends where the container does.
-                let end = trimmed
-                    .find('\n')
-                    .or_else(|| trimmed.find(['}', ']']))
-                    .unwrap_or(trimmed.len());
-                self.budget.spend(end);
+                let end = line.or_else(|| trimmed.find(['}', ']'])).unwrap_or(trimmed.len());
                 self.at += end;
             } else {
                 return;
@@ -134,7 +186,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// True when there is no leave to go on.
-    fn stop(&mut self) -> bool {
+    pub(crate) fn stop(&mut self) -> bool {
         self.budget.spend(1);
         if self.budget.is_spent() {
             self.failed = true;
@@ -192,8 +244,14 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => {}
             }
-            let quoted = is_quote(next);
-            let name = if quoted {
+            let quoted = is_quote(next) || self.is_slashed();
+            self.quoted |= quoted;
+            self.bare |= !quoted;
+            let name = if let Some((name, length)) = quotes::doubled_name(self.rest()) {
+                self.note("quotation marks were replaced");
+                self.at += length;
+                Cow::Borrowed(name)
+            } else if quoted {
                 let (raw, escaped) = self.string(Role::Name);
                 escapes::resolve(raw, escaped)
             } else {
@@ -203,11 +261,15 @@ impl<'a> Parser<'a, '_> {
             let rest = self.rest();
             if rest.is_empty() {
                 self.cut_off();
+                self.keep_only_name(&mut fields, name);
                 break;
             }
-            if let Some(sign) = ["=>", ":", "="].iter().find(|sign| rest.starts_with(**sign)) {
+            if let Some(sign) = ["=>", ":", "=", "："].iter().find(|sign| rest.starts_with(**sign))
+            {
                 self.at += sign.len();
-            } else if quoted && starts_value(rest) {
+            } else if (quoted && (starts_value(rest) || quotes::is_word_value(rest)))
+                || (!name.is_empty() && quotes::is_quoted_value(rest))
+            {
                 self.note("a colon was missing");
             } else {
                 garbage |= !quoted;
@@ -220,16 +282,21 @@ impl<'a> Parser<'a, '_> {
                 }
                 continue;
             }
+            let colon = self.at;
             self.skip();
             match self.peek() {
                 None => {
-                    self.note("a name without a value was left out");
                     self.cut_off();
+                    self.keep_only_name(&mut fields, name);
                     break;
                 }
-                Some(',' | '}' | ']') => self.note("a name without a value was left out"),
+                Some(',' | '}' | ']') => self.missing(&mut fields, name, colon),
                 Some(_) => {
-                    if let Some(value) = self.value(Role::Field) {
+                    let value = self.value(Role::Field);
+                    // What has no name, not even a bare one, belongs to nothing.
+                    if !quoted && name.is_empty() {
+                        self.note("a value without a name was left out");
+                    } else if let Some(value) = value {
                         if fields.is_empty() {
                             fields.reserve_exact(self.fields);
                         }
@@ -251,6 +318,60 @@ impl<'a> Parser<'a, '_> {
         Node::Object(fields)
     }
 
+    /// `\"` where a mark should stand alone.
+    fn is_slashed(&self) -> bool {
+        self.rest().starts_with("\\\"") || self.rest().starts_with("\\'")
+    }
+
+    /// A name whose value is missing. What libraries make of it differs: where
+    /// there is nothing at all, null; where there is a blank, an empty text.
+    fn missing(&mut self, fields: &mut Fields<'a>, name: Cow<'a, str>, colon: usize) {
+        if !self.names.is_empty() || name.is_empty() {
+            self.note("a name without a value was left out");
+            return;
+        }
+        self.note("a missing value was taken for an empty one");
+        let blank = self.at > colon;
+        let value = if blank { Node::Text { raw: "".into(), escaped: false } } else { Node::Null };
+        Node::set(fields, name, value);
+    }
+
+    /// A name at which the text is cut off. It is left out, but where it is all
+    /// that there is.
+    fn keep_only_name(&mut self, fields: &mut Fields<'a>, name: Cow<'a, str>) {
+        let only = fields.is_empty() && self.objects == 1 && self.arrays == 0;
+        let plain = !name.is_empty() && !name.contains(['"', '{', '}', '[', ']', '\n']);
+        if only && plain && self.names.is_empty() {
+            self.note("a missing value was taken for an empty one");
+            Node::set(fields, name, Node::Null);
+        } else {
+            self.note("a name without a value was left out");
+        }
+    }
+
+    /// A list that was cut off before its first item says nothing; it must not
+    /// pass for an empty one where it was asked for.
+    fn unless_cut_empty(&mut self, node: Node<'a>) -> Option<Node<'a>> {
+        let empty = match &node {
+            Node::Array(items) => items.is_empty(),
+            Node::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        let cut = empty && self.truncated && !self.names.is_empty();
+        (!cut).then_some(node)
+    }
+
+    /// Whether a brace that stands where an array should end closes just the
+    /// array: the outermost object goes on after it.
+    fn closes_array_only(&self) -> bool {
+        let after = trim_start(&self.rest()[1..]);
+        self.objects == 1
+            && after
+                .strip_prefix(',')
+                .map(trim_start)
+                .is_some_and(|next| looks_like_name(next) && quotes::knows(self.names, next))
+    }
+
     fn array(&mut self) -> Node<'a> {
         let mut items = Vec::new();
         self.at += 1;
@@ -269,6 +390,7 @@ impl<'a> Parser<'a, '_> {
                 '}' => {
                     self.note("brackets did not match");
                     if self.objects > 0 {
+                        self.at += usize::from(self.closes_array_only());
                         break;
                     }
                     self.at += 1;
@@ -292,6 +414,10 @@ impl<'a> Parser<'a, '_> {
                     break;
                 }
                 _ => match self.value(Role::Item) {
+                    // Half an address leads nowhere.
+                    Some(Node::Text { .. }) if self.half && !self.names.is_empty() => {
+                        self.note("an item that was cut off was left out");
+                    }
                     Some(value) => items.push(value),
                     None => self.at += self.peek().map_or(0, char::len_utf8),
                 },
@@ -308,275 +434,24 @@ impl<'a> Parser<'a, '_> {
                 self.too_deep = Some(self.at);
                 None
             }
-            '{' => Some(self.object()),
-            '[' => Some(self.array()),
-            character if is_quote(character) && !self.rest().starts_with("```") => {
+            '{' => {
+                let object = self.object();
+                self.unless_cut_empty(object)
+            }
+            '[' => {
+                let array = self.array();
+                self.unless_cut_empty(array)
+            }
+            character
+                if is_quote(character) && !self.rest().starts_with("```") || self.is_slashed() =>
+            {
                 if character != '"' {
                     self.note("quotation marks were replaced");
                 }
-                let (raw, escaped) = self.string(role);
-                Some(Node::Text { raw, escaped })
+                Some(self.text_value(role))
             }
+            '`' => self.fenced_value().or_else(|| self.bare_value(role)),
             _ => self.bare_value(role),
         }
     }
-
-    /// A string as it stands in the text, and whether it holds escapes.
-    fn string(&mut self, role: Role) -> (&'a str, bool) {
-        let open = self.peek().unwrap_or('"');
-        self.at += open.len_utf8();
-        let start = self.at;
-        let text = self.text;
-        let bytes = text.as_bytes();
-        let beyond = if open.is_ascii() { Beyond::Pass } else { Beyond::Stop };
-        let mut escaped = false;
-        loop {
-            self.at = next_special(bytes, self.at, beyond);
-            let Some(character) = self.peek() else { break };
-            if character == '\\' {
-                escaped = true;
-                self.at += 1;
-                self.at += self.peek().map_or(0, char::len_utf8);
-                continue;
-            }
-            if !quotes::closes(open, character) {
-                if character < ' ' {
-                    self.note("line breaks in a string were escaped");
-                }
-                self.at += character.len_utf8();
-                continue;
-            }
-            let end = self.at;
-            match quotes::judge(text, start, end, open, role, self.budget) {
-                Verdict::Closes => {
-                    self.at += character.len_utf8();
-                    return (&text[start..end], escaped);
-                }
-                Verdict::Inner => {
-                    self.note("quotation marks inside a string were escaped");
-                    self.at += character.len_utf8();
-                }
-                Verdict::OpensNext => {
-                    self.note("a closing quotation mark was missing");
-                    let content = text[start..end].trim_end_matches(is_space);
-                    return (content.strip_suffix(',').unwrap_or(content), escaped);
-                }
-            }
-            if self.stop() {
-                return ("", false);
-            }
-        }
-        self.at = text.len();
-        (self.unterminated(start, role), escaped)
-    }
-
-    /// The text ended inside a string. Where the object looks closed all the
-    /// same, only the quotation mark was lost.
-    fn unterminated(&mut self, start: usize, role: Role) -> &'a str {
-        let text = self.text;
-        let raw = &text[start..];
-        self.budget.spend(raw.len() / 4);
-        let trimmed = raw.trim_end_matches(is_space);
-        let trimmed =
-            trimmed.strip_suffix("```").map_or(trimmed, |inner| inner.trim_end_matches(is_space));
-        if role != Role::Name && trimmed.ends_with(['}', ']']) {
-            self.note("a closing quotation mark was missing");
-            let mut from = 0;
-            while let Some(comma) = raw[from..].find(',') {
-                let after = from + comma + 1;
-                if looks_like_name(trim_start(&raw[after..])) {
-                    self.at = start + after - 1;
-                    return raw[..after - 1].trim_end_matches(is_space);
-                }
-                from = after;
-            }
-            let mut end = trimmed.len();
-            for _ in 0..self.objects + self.arrays {
-                let inner = trimmed[..end].trim_end_matches(is_space);
-                match inner.strip_suffix(['}', ']']) {
-                    Some(shorter) => end = shorter.len(),
-                    None => break,
-                }
-            }
-            self.at = start + end;
-            return &trimmed[..end];
-        }
-        self.cut_off();
-        raw
-    }
-
-    fn bare_name(&mut self) -> &'a str {
-        self.note("names were put in quotation marks");
-        let rest = near(self.rest(), 400);
-        let end = rest
-            .find(|character: char| {
-                matches!(character, ':' | ',' | '{' | '}' | '[' | ']' | '\n' | '"' | '=')
-            })
-            .unwrap_or(rest.len());
-        self.at += end;
-        // A name that has lost its first quotation mark.
-        if self.rest().starts_with('"') {
-            self.at += 1;
-        }
-        rest[..end].trim_matches(is_space)
-    }
-
-    /// A value without quotation marks: a number, a word, a phrase.
-    fn bare_value(&mut self, role: Role) -> Option<Node<'a>> {
-        let start = self.at;
-        if let Some(end) = self.end_of_plain(role) {
-            self.budget.spend(end - start);
-            self.at = end;
-            let word = &self.text[start..end];
-            return Some(match word {
-                "true" => Node::Bool(true),
-                "false" => Node::Bool(false),
-                "null" => Node::Null,
-                number => self.number(Cow::Borrowed(number)),
-            });
-        }
-        let mut end = None;
-        while let Some(character) = self.peek() {
-            if self.stop() {
-                return None;
-            }
-            // Most characters mean nothing; only these are worth a look ahead.
-            if !matches!(character, ',' | '}' | ']' | '\n' | ' ' | '\t' | '/' | '`' | '"') {
-                self.at += character.len_utf8();
-                continue;
-            }
-            let after = near(&self.rest()[1..], 400);
-            let next = trim_start(after);
-            let ends = match character {
-                ',' if role == Role::Item => true,
-                ',' => {
-                    let so_far = self.text[start..self.at].trim_matches(is_space);
-                    is_literal(so_far)
-                        || quotes::is_cut_name(next)
-                        || next.is_empty()
-                        || next.starts_with(['}', ']', '.', '/', '{', '[', ','])
-                        || looks_like_name(next)
-                }
-                '}' => self.objects > 0 || role == Role::Field,
-                ']' => self.arrays > 0 || role == Role::Field,
-                '\n' => {
-                    let so_far = self.text[start..self.at].trim_matches(is_space);
-                    next.is_empty()
-                        || next.starts_with(['}', ']', '{', '[', '"'])
-                        || looks_like_name(next)
-                        || is_literal(so_far)
-                }
-                ' ' | '\t' => {
-                    let comment =
-                        next.starts_with("/*") || next.starts_with("//") || next.starts_with('#');
-                    comment
-                        || next.starts_with('"') && (role == Role::Item || looks_like_name(next))
-                }
-                '/' => after.starts_with('*'),
-                '`' => after.starts_with("``"),
-                '"' => {
-                    let closes = next.is_empty() || next.starts_with([',', '}', ']']);
-                    if closes {
-                        end = Some(self.at);
-                        self.at += 1;
-                    }
-                    closes
-                }
-                _ => false,
-            };
-            if ends {
-                break;
-            }
-            self.at += 1;
-        }
-        let word = self.text[start..end.unwrap_or(self.at)].trim_matches(is_space);
-        let cut = self.at == self.text.len();
-        if cut {
-            self.cut_off();
-        }
-        self.word(word, cut)
-    }
-
-    /// The end of a number or a literal that needs no second look: what follows
-    /// it ends any value.
-    fn end_of_plain(&self, role: Role) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let end = match bytes.get(self.at)? {
-            b'-' | b'0'..=b'9' => end_of_number(bytes, self.at)?,
-            b't' | b'f' | b'n' => {
-                let word = ["true", "false", "null"]
-                    .into_iter()
-                    .find(|word| bytes[self.at..].starts_with(word.as_bytes()))?;
-                self.at + word.len()
-            }
-            _ => return None,
-        };
-        let ends = match bytes.get(end)? {
-            b',' | b'\n' => true,
-            b']' => self.arrays > 0 || role == Role::Field,
-            b'}' => self.objects > 0 || role == Role::Field,
-            _ => false,
-        };
-        ends.then_some(end)
-    }
-
-    fn number(&mut self, text: Cow<'a, str>) -> Node<'a> {
-        self.out_of_range |= !is_in_range(&text);
-        Node::Number(text)
-    }
-
-    fn word(&mut self, word: &'a str, cut: bool) -> Option<Node<'a>> {
-        let node = match word {
-            "" => return None,
-            "true" | "True" | "TRUE" => Node::Bool(true),
-            "false" | "False" | "FALSE" => Node::Bool(false),
-            "null" | "None" | "NULL" | "Null" | "undefined" | "nil" => Node::Null,
-            _ => {
-                if end_of_number(word.as_bytes(), 0) == Some(word.len()) {
-                    return Some(self.number(Cow::Borrowed(word)));
-                }
-                if let Some(number) = mended_number(word, cut) {
-                    self.note("a number was completed");
-                    return Some(self.number(Cow::Owned(number)));
-                }
-                // Half a sign or half a word is not what was meant.
-                if cut
-                    && (word == "-"
-                        || ["true", "false", "null"].iter().any(|whole| whole.starts_with(word)))
-                {
-                    return None;
-                }
-                self.note("bare words were put in quotation marks");
-                return Some(Node::Text { raw: word, escaped: false });
-            }
-        };
-        if !matches!(word, "true" | "false" | "null") {
-            self.note("words of another language were translated");
-        }
-        Some(node)
-    }
-}
-
-fn is_literal(word: &str) -> bool {
-    matches!(word, "true" | "false" | "null" | "True" | "False" | "None")
-        || end_of_number(word.as_bytes(), 0) == Some(word.len())
-}
-
-fn starts_value(rest: &str) -> bool {
-    rest.starts_with(|character: char| {
-        is_quote(character) || character.is_ascii_digit() || matches!(character, '{' | '[' | '-')
-    }) || ["true", "false", "null", "True", "False", "None"]
-        .iter()
-        .any(|word| rest.starts_with(word))
-}
-
-/// `.5`, `5.`, `+5`; and where the text is cut off, `2e`.
-fn mended_number(word: &str, cut: bool) -> Option<String> {
-    let unsigned = word.strip_prefix('+').unwrap_or(word);
-    let (sign, digits) = unsigned.strip_prefix('-').map_or(("", unsigned), |digits| ("-", digits));
-    let digits = if cut { digits.trim_end_matches(['e', 'E', '+', '-']) } else { digits };
-    let digits = digits.strip_suffix('.').unwrap_or(digits);
-    let lead = if digits.starts_with('.') { "0" } else { "" };
-    let number = format!("{sign}{lead}{digits}");
-    (end_of_number(number.as_bytes(), 0) == Some(number.len())).then_some(number)
 }

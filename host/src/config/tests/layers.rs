@@ -11,10 +11,13 @@ fn the_defaults_stand_alone() {
     assert!(loaded.files.is_empty() && loaded.warnings.is_empty());
     for plugin in loaded.config.plugins.values() {
         assert_eq!(plugin.source, PluginSource::Builtin(plugin.name.clone()));
-        // It runs a program; the others reach nothing.
-        if plugin.name != "agent-gemini-cli" {
-            assert_eq!(plugin.grants, Grants::default(), "{}", plugin.name);
-        }
+        // Nothing is granted but the one program that an agent is made of.
+        let commands = Grants { commands: plugin.grants.commands.clone(), ..Grants::default() };
+        let grants = Grants { environment: Vec::new(), ..plugin.grants.clone() };
+        assert_eq!(grants, commands, "{}", plugin.name);
+        let programs: &[&str] = if plugin.name == "agent-gemini-cli" { &["gemini"] } else { &[] };
+        assert_eq!(plugin.grants.commands, programs, "{}", plugin.name);
+        assert_eq!(plugin.grants.environment.is_empty(), programs.is_empty(), "{}", plugin.name);
     }
     assert_eq!(loaded.config.plugins["search-documents"].limits.memory_bytes, 256 << 20);
     assert_eq!(loaded.config.plugins["agent-extractive"].limits, Limits::default());

@@ -26,6 +26,10 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 const CHUNK: usize = 16 << 10;
 
+/// What a program may write ahead of us, where the system allows it.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1 << 20;
+
 /// What is still to be written to standard input.
 struct Input {
     pipe: ChildStdin,
@@ -143,6 +147,7 @@ impl Child {
             let pipe = ChildStdin::from_std(stdin).map_err(failed)?;
             Some(Input { pipe, bytes: command.input, written: 0 })
         };
+        widen(&stdout);
         let output = ChildStdout::from_std(stdout).map_err(failed)?;
         let error_output = ChildStderr::from_std(stderr).map_err(failed)?;
         Ok(Self {
@@ -309,6 +314,16 @@ impl Child {
     fn redact(&self, bytes: Vec<u8>) -> Vec<u8> {
         redact_bytes(bytes, self.secrets.iter())
     }
+}
+
+/// Makes room for more output than the usual 64 KiB: a program that does not wait for
+/// its pipe before it exits, as Node's often do not, loses what is not taken yet. Where
+/// the system has no more to give, the pipe stays as it is.
+fn widen(pipe: &std::process::ChildStdout) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
 }
 
 /// Writes some input, and closes the pipe after the last. A program need not read

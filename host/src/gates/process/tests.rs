@@ -630,6 +630,22 @@ async fn a_late_reader_loses_nothing() {
     assert_eq!(line(&mut child).await, "two");
 }
 
+/// As a program that does not wait for its pipe: it writes what there is room for, and
+/// exits.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_may_write_a_good_deal_ahead() {
+    let script = "pwd; until [ -e go ]; do sleep 0.01; done
+        dd if=/dev/zero bs=262144 count=1 oflag=nonblock 2> /dev/null; touch done";
+    let mut child = gate().spawn(shell(script)).expect("it starts");
+    // By now its pipe is as wide as it gets.
+    let work = line(&mut child).await;
+    fs::write(Path::new(&work).join("go"), "").expect("a directory of ours");
+    // Nothing is read before it has ended.
+    eventually("the program is done", || child.read_file("done", 1).is_ok());
+    assert_eq!(line(&mut child).await.len(), 262_144);
+}
+
 #[tokio::test]
 async fn waiting_can_be_given_up_and_taken_up() {
     let command = Command { input: b"go\n".repeat(50_000), ..shell("cat; echo end") };

@@ -1,5 +1,8 @@
 //! The whole way from a text to a value.
 
+mod answers;
+mod thinking;
+
 use serde_json::{Value, json};
 
 use crate::{Failure, extract};
@@ -40,13 +43,28 @@ fn exact_json_is_handed_on_to_the_letter() {
 }
 
 #[test]
+fn what_was_handed_on_is_handed_on_again() {
+    for exact in [
+        r#"{"result": "models end it with </think> {\"a\": 1} [2]", "verified": true}"#,
+        r#"{"result": "```json\n{\"result\": \"x\", \"verified\": false}\n```", "verified": true}"#,
+        r#"{"verified": true, "verified": false, "result": ""}"#,
+    ] {
+        for schema in ["{}", r#"{"type": "object"}"#, ANSWER] {
+            assert_eq!(extract(exact, schema).unwrap().json, exact);
+            let fenced = format!("```json\n{exact}\n```");
+            assert_eq!(extract(&fenced, schema).unwrap().json, exact);
+        }
+    }
+}
+
+#[test]
 fn the_last_of_equals_is_the_answer_when_fields_are_named() {
     let text =
         r#"{"result": "draft", "verified": false} then {"result": "final", "verified": true}"#;
     assert_eq!(value(text, ANSWER)["result"], "final");
     assert_eq!(value(text, "{}")["result"], "draft");
     let cut = r#"{"result": "whole", "verified": true} and {"result": "cut", "verified": false, "sources": ["#;
-    assert_eq!(value(cut, ANSWER)["result"], "cut", "more of the asked fields");
+    assert_eq!(value(cut, ANSWER)["result"], "whole", "what is cut off is not the last word");
 }
 
 #[test]
@@ -87,14 +105,22 @@ fn common_damage_is_mended() {
 
 #[test]
 fn nothing_is_invented() {
-    for (broken, meant) in [
-        (r#"{"a": 1, "b": }"#, json!({"a": 1})),
-        (r#"{"a": 1, "b":"#, json!({"a": 1})),
-        (r#"{"a": 1, "b"#, json!({"a": 1})),
-        (r#"{"a": 1, "b": tr"#, json!({"a": 1})),
-        (r#"{"a": 1, "b": -"#, json!({"a": 1})),
+    let named = r#"{"required": ["a"], "properties": {"a": {}, "b": {}}}"#;
+    for (broken, kept, filled) in [
+        (r#"{"a": 1, "b": }"#, json!({"a": 1}), json!({"a": 1, "b": ""})),
+        (r#"{"a": 1, "b":}"#, json!({"a": 1}), json!({"a": 1, "b": null})),
+        (r#"{"a": 1, "b":"#, json!({"a": 1}), json!({"a": 1})),
+        (r#"{"a": 1, "b"#, json!({"a": 1}), json!({"a": 1})),
+        (r#"{"a": 1, "b": tr"#, json!({"a": 1}), json!({"a": 1, "b": true})),
+        (r#"{"a": 1, "b": -"#, json!({"a": 1}), json!({"a": 1, "b": 0})),
+        (
+            r#"{"a": 1, "b": ["x", "y"#,
+            json!({"a": 1, "b": ["x"]}),
+            json!({"a": 1, "b": ["x", "y"]}),
+        ),
     ] {
-        assert_eq!(value(broken, "{}"), meant, "{broken}");
+        assert_eq!(value(broken, named), kept, "{broken}");
+        assert_eq!(value(broken, "{}"), filled, "{broken}");
     }
     let cut = extract(r#"{"result": "text that is cut o"#, ANSWER).unwrap_err();
     assert_eq!(cut, Failure::Unfit("/verified is missing".into()));
@@ -133,10 +159,61 @@ impl Seeded {
 }
 
 const PIECES: &[&str] = &[
-    "{", "}", "[", "]", "\"", "'", ":", ",", "\\", "\\u", "\\ud83d", "/*", "*/", "//", "#", "\n",
-    " ", "...", "`", "```", "“", "”", "a", "result", "verified", "true", "nul", "1", "-", "1e",
-    "é", "🙂", "\0", "\u{feff}", "\"a\":", "<think>", "</think>", "=>", "=", ";", "\u{200b}",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "'",
+    ":",
+    ",",
+    "\\",
+    "\\u",
+    "\\ud83d",
+    "/*",
+    "*/",
+    "//",
+    "#",
+    "\n",
+    " ",
+    "...",
+    "`",
+    "```",
+    "“",
+    "”",
+    "a",
+    "result",
+    "verified",
+    "true",
+    "nul",
+    "1",
+    "-",
+    "1e",
+    "é",
+    "🙂",
+    "\0",
+    "\u{feff}",
+    "\"a\":",
+    "<think>",
+    "</think>",
+    "=>",
+    "=",
+    ";",
+    "\u{200b}",
     "{\\\"",
+    "\\\"",
+    "\\'",
+    "\"\"\"",
+    "+",
+    "´",
+    "：",
+    "N(\"",
+    "(1)",
+    "\\x4",
+    "\"a\"",
+    "\"result\":",
+    ", a: ",
+    "-",
 ];
 
 #[test]
