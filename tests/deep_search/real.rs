@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::support::client::{Client, text_of};
 use crate::support::gemini_answers::Answer;
-use crate::support::gemini_api::{GeminiApi, Purpose, Recorded};
+use crate::support::gemini_api::Purpose::{self, Answer as Answers, Fetch, Route, Search};
+use crate::support::gemini_api::{GeminiApi, Recorded};
 use crate::support::gemini_program::{RealCli, skip};
 use crate::support::program::DEADLINE;
 use crate::support::researcher::{
@@ -94,7 +95,7 @@ impl Real {
 }
 
 /// One run without tools, where the CLI chooses the model.
-const PLAIN_RUN: [Purpose; 2] = [Purpose::Route, Purpose::Answer];
+const PLAIN_RUN: [Purpose; 2] = [Route, Answers];
 
 #[test]
 fn success_with_early_verification() {
@@ -176,8 +177,10 @@ fn success_with_early_verification() {
     );
 
     // Every request, and so every token, is one that is known.
-    use Purpose::{Answer as A, Fetch, Route, Search};
-    assert_eq!(real.purposes(), [Route, A, Search, A, Route, A, Search, A, Fetch, A]);
+    assert_eq!(
+        real.purposes(),
+        [Route, Answers, Search, Answers, Route, Answers, Search, Answers, Fetch, Answers]
+    );
     let usage = &answer["usage"];
     assert_eq!(usage["input_tokens"], 10_000, "{usage:#}");
     assert_eq!(usage["output_tokens"], 700);
@@ -228,7 +231,7 @@ fn limit_reached() {
     let note = answer["note"].as_str().expect("a note");
     assert!(note.contains("verification was not completed"), "{note}");
     // A model that is named is asked without another that chooses one.
-    assert_eq!(real.purposes(), [Purpose::Answer, Purpose::Answer]);
+    assert_eq!(real.purposes(), [Answers, Answers]);
     assert!(real.api.requests().iter().all(|request| request.model == "gemini-2.5-flash"));
     assert_eq!(answer["usage"]["input_tokens"], 2000);
     real.assert_clean_after(2);
@@ -274,8 +277,7 @@ fn invalid_json_then_correction_by_file() {
     let rounds = &asked.answer["metadata"]["rounds"];
     assert_eq!(rounds[0]["intermediate_result_summary"], "Summary of Corrected");
 
-    use Purpose::{Answer as A, Route};
-    assert_eq!(real.purposes(), [Route, A, A, A, Route, A]);
+    assert_eq!(real.purposes(), [Route, Answers, Answers, Answers, Route, Answers]);
     assert_eq!(asked.answer["usage"]["input_tokens"], 6000);
     let requests = real.api.answer_requests();
     let corrections: Vec<bool> = requests.iter().map(is_correction).collect();
@@ -292,7 +294,8 @@ fn invalid_json_then_correction_by_file() {
     assert_eq!(file.parent().and_then(Path::parent), Some(&*place));
     let results = requests[2].tool_results();
     assert_eq!(results.len(), 2, "{results:#?}");
-    assert!(results[0].contains(TALK), "{results:#?}");
+    assert_eq!(results[0], TALK);
+    assert!(results[1].contains("not in workspace"), "{results:#?}");
     assert!(!results[1].contains("a secret of the user"), "{results:#?}");
     assert!(!requests[1].body.to_string().contains("I forgot the JSON"), "it was in the prompt");
     // Nothing but reading is offered to a correction.
@@ -337,7 +340,7 @@ fn assert_lasting(model: &str, answer: Answer, code: &str, hint: &str, requests:
 #[test]
 fn a_401_is_asked_once() {
     // The CLI, refused the choice of a model, makes one by itself, and asks that.
-    for (model, requests) in [("", &PLAIN_RUN[..]), ("gemini-2.5-flash", &[Purpose::Answer])] {
+    for (model, requests) in [("", &PLAIN_RUN[..]), ("gemini-2.5-flash", &[Answers])] {
         let refused = Answer::unauthorized();
         assert_lasting(model, refused, "AUTH_ERROR", "GEMINI_API_KEY", requests);
     }
@@ -345,7 +348,7 @@ fn a_401_is_asked_once() {
 
 #[test]
 fn a_daily_429_is_asked_once() {
-    for (model, requests) in [("", &PLAIN_RUN[..]), ("gemini-2.5-flash", &[Purpose::Answer])] {
+    for (model, requests) in [("", &PLAIN_RUN[..]), ("gemini-2.5-flash", &[Answers])] {
         let used_up = Answer::daily_quota();
         assert_lasting(model, used_up, "QUOTA_EXHAUSTED", "quota", requests);
     }
@@ -354,7 +357,7 @@ fn a_daily_429_is_asked_once() {
 #[test]
 fn a_404_is_asked_once() {
     let unknown = Answer::model_not_found("gemini-9-none");
-    assert_lasting("gemini-9-none", unknown, "MODEL_NOT_FOUND", "GEMINI_MODEL", &[Purpose::Answer]);
+    assert_lasting("gemini-9-none", unknown, "MODEL_NOT_FOUND", "GEMINI_MODEL", &[Answers]);
 }
 
 #[test]
@@ -394,7 +397,7 @@ fn a_fault_that_meets_every_request_is_tried_twice_by_the_cli() {
         assert_told(&asked, code, "wait");
         let message = asked.answer["error"]["message"].as_str().expect("a message");
         assert!(!message.contains(['{', '\n']), "{message}");
-        assert_eq!(real.purposes(), [Purpose::Route, Purpose::Route]);
+        assert_eq!(real.purposes(), [Route, Route]);
         real.assert_clean_after(1);
     }
 }
@@ -454,6 +457,7 @@ fn a_cancelled_round_is_all_that_resuming_repeats() {
     let mut client = real.connect();
     let id = client.begin("deep_search", json!({ "query": QUERY, "max_iterations": 3 }));
     real.api.wait_for_answer_requests(2);
+    assert_eq!(real.user.temporary_entries().len(), 1, "what a run has of its own");
     let start = Instant::now();
     client.notify("notifications/cancelled", json!({ "requestId": id, "reason": "enough" }));
     real.cli.wait_until_gone();
