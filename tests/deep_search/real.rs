@@ -368,7 +368,8 @@ fn a_429_that_passes_is_waited_out() {
     let asked = real.ask("search", json!({ "query": QUERY }));
     assert!(start.elapsed() >= Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!(asked.answer["result"], "923 m", "{:#}", asked.answer);
-    let waits = asked.progress.iter().filter(|told| told.contains("asking again in 2 s"));
+    // A sign of life on a busy machine says it again, after the time.
+    let waits = asked.progress.iter().filter(|told| told.starts_with("asking again in 2 s"));
     assert_eq!(waits.count(), 1, "{:#?}", asked.progress);
     assert_eq!(real.purposes(), [PLAIN_RUN, PLAIN_RUN].concat());
     real.assert_clean_after(2);
