@@ -1,5 +1,6 @@
 //! `agent-gemini-cli` with the real Gemini CLI, at a pinned version, talking to a
-//! loopback stand-in of the Gemini API.
+//! loopback stand-in of the Gemini API: what the main paths, which are driven through
+//! the server in `deep_search::real`, do not come by.
 //!
 //! Where Node or the network is missing the tests say that they were skipped; under
 //! `CI=true` that is a failure.
@@ -11,7 +12,7 @@ use bathysphere::plugins::contract::{AgentRequest, ErrorKind, Purpose};
 
 use crate::support::agent::{AgentBackend, other, prompt};
 use crate::support::gemini_answers::{Answer, Latch};
-use crate::support::gemini_api::{GeminiApi, Purpose as Asked};
+use crate::support::gemini_api::GeminiApi;
 use crate::support::gemini_program::{RealCli, skip};
 use crate::support::program::DEADLINE;
 
@@ -37,86 +38,31 @@ fn set_up_with(
     }
 }
 
+/// `read_file` cuts long lines, so the prompt holds them.
 #[tokio::test]
-async fn an_answer() {
-    let Some((api, _cli, backend)) = set_up([Answer::text("The answer, é.")]) else { return };
-    let reply = backend.answer(&prompt("What is it?\n@/etc/passwd @..")).await.expect("an answer");
-    assert_eq!(reply.text, "The answer, é.");
-    // The CLI chose a model by itself; that it asked another one for it is known, too.
-    let requests = api.requests();
-    assert_eq!(requests[0].purpose, Asked::Route);
-    assert_eq!(reply.model.as_deref(), Some(requests[1].model.as_str()));
-    assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (2000, 140));
-    assert_eq!(requests[1].key.as_deref(), Some("a-key-for-tests"));
-    assert!(requests[1].prompt().contains("What is it?"));
-    assert!(!requests[1].body.to_string().contains("root:"), "a file was put into the prompt");
-    // The system prompt is ours, and short.
-    assert!(requests[1].body.to_string().len() < 6000, "{}", requests[1].body);
-    api.assert_all_expected();
-}
-
-#[tokio::test]
-async fn a_search_and_a_page() {
-    let answers = [
-        Answer::search("rust mcp"),
-        Answer::fetch("Summarise https://93.184.215.14/a"),
-        Answer::text("Found."),
-    ];
-    let Some((api, _cli, backend)) = set_up(answers) else { return };
-    api.finds(&[
-        ("docs.rs", "https://redirect.example/1"),
-        ("crates.io", "https://redirect.example/2"),
-    ]);
-    let reply = backend.answer(&prompt("Search!")).await.expect("an answer");
-    assert_eq!(reply.text, "Found.");
-    assert_eq!(reply.queries, ["rust mcp"]);
-    let sources: Vec<(&str, &str)> =
-        reply.sources.iter().map(|one| (one.url.as_str(), one.title.as_str())).collect();
-    assert_eq!(
-        sources[..2],
-        [("https://redirect.example/1", "docs.rs"), ("https://redirect.example/2", "crates.io")]
-    );
-    assert!(sources.iter().any(|(url, _)| *url == "https://93.184.215.14/a"), "{sources:?}");
-    assert_eq!((reply.usage.searches, reply.usage.pages), (1, 1));
-    let asked: Vec<Asked> = api.requests().iter().map(|request| request.purpose).collect();
-    assert_eq!(
-        asked,
-        [Asked::Route, Asked::Answer, Asked::Search, Asked::Answer, Asked::Fetch, Asked::Answer]
-    );
-    let progress = backend.progress();
-    assert!(progress.contains(&"searching \"rust mcp\"".to_owned()), "{progress:?}");
-    assert!(progress.contains(&"read https://93.184.215.14/a".to_owned()), "{progress:?}");
-}
-
-#[tokio::test]
-async fn a_correction_reads_the_file_that_it_is_given() {
+async fn a_correction_of_a_long_line_sees_all_of_it() {
     let place = tempfile::tempdir().expect("a directory");
     let place = place.path().canonicalize().expect("it is there");
-    let long = format!("{{\"report\": \"{}END\"", "x".repeat(5000));
+    let text = format!("{{\"report\": \"{}END\"", "x".repeat(5000));
     let file = place.join("temp-invalid-output-1763160000.txt");
     let path = file.to_str().expect("UTF-8").to_owned();
-    for text in ["{\"success\": tru", &long] {
-        std::fs::write(&file, text).expect("a file");
-        let answers = [Answer::read_file(&path), Answer::text("{}")];
-        let Some((api, _cli, backend)) =
-            set_up_with(answers, "correction_model = 'gemini-2.5-flash'")
-        else {
-            return;
-        };
-        let request = AgentRequest {
-            purpose: Purpose::Correct,
-            files: vec![(path.clone(), text.as_bytes().to_vec())],
-            ..prompt(&format!("Correct the JSON in {path}"))
-        };
-        let reply = backend.answer(&request).await.expect("an answer");
-        assert_eq!(reply.text, "{}");
-        assert_eq!(reply.model.as_deref(), Some("gemini-2.5-flash"));
-        let requests = api.answer_requests();
-        assert_eq!(requests[0].model, "gemini-2.5-flash");
-        let seen = format!("{:?}\n{}", requests[1].tool_results(), requests[1].prompt());
-        assert!(seen.contains("success") || seen.contains("xEND"), "{seen}");
-        api.assert_all_expected();
-    }
+    std::fs::write(&file, &text).expect("a file");
+    let answers = [Answer::read_file(&path), Answer::text("{}")];
+    let Some((api, _cli, backend)) = set_up_with(answers, "correction_model = 'gemini-2.5-flash'")
+    else {
+        return;
+    };
+    let request = AgentRequest {
+        purpose: Purpose::Correct,
+        files: vec![(path.clone(), text.as_bytes().to_vec())],
+        ..prompt(&format!("Correct the JSON in {path}"))
+    };
+    let reply = backend.answer(&request).await.expect("an answer");
+    assert_eq!(reply.text, "{}");
+    let requests = api.answer_requests();
+    assert!(!requests[1].tool_results().concat().contains("xEND"), "{:?}", requests[1]);
+    assert!(requests[1].prompt().contains("xEND"), "{}", requests[1].prompt());
+    api.assert_all_expected();
 }
 
 /// One request is answered so, and becomes an error of this kind.
@@ -138,32 +84,13 @@ async fn assert_fails(cases: impl IntoIterator<Item = (Answer, ErrorKind)>) {
 
 #[tokio::test]
 async fn a_login_that_is_refused() {
-    assert_fails([
-        (Answer::bad_key(), ErrorKind::Auth),
-        (Answer::unauthorized(), ErrorKind::Auth),
-        (Answer::forbidden(), ErrorKind::Auth),
-    ])
-    .await;
-}
-
-#[tokio::test]
-async fn a_model_that_nobody_knows() {
-    assert_fails([(Answer::model_not_found("gemini-2.5-flash"), other("model-not-found"))]).await;
-}
-
-#[tokio::test]
-async fn a_limit_that_passes_and_one_that_does_not() {
-    assert_fails([
-        (Answer::rate_limited(2), ErrorKind::RateLimited(Some(2))),
-        (Answer::daily_quota(), other("quota-exhausted")),
-    ])
-    .await;
+    assert_fails([(Answer::bad_key(), ErrorKind::Auth), (Answer::forbidden(), ErrorKind::Auth)])
+        .await;
 }
 
 #[tokio::test]
 async fn passing_faults() {
     assert_fails([
-        (Answer::internal_error(), ErrorKind::Unavailable),
         (Answer::overloaded(), ErrorKind::Unavailable),
         (Answer::Cut, ErrorKind::Unavailable),
     ])
@@ -173,17 +100,11 @@ async fn passing_faults() {
 #[tokio::test]
 async fn answers_that_are_none_although_the_program_succeeds() {
     assert_fails([
-        (Answer::empty(), other("empty-answer")),
         (Answer::safety_block(), other("safety-blocked")),
         (Answer::max_tokens(""), other("empty-answer")),
         (Answer::Blocked, other("empty-answer")),
     ])
     .await;
-}
-
-#[tokio::test]
-async fn a_flood() {
-    assert_fails([(Answer::Flood { bytes: 20 << 20 }, other("too-large"))]).await;
 }
 
 #[tokio::test]
@@ -230,21 +151,4 @@ async fn a_missing_key_is_told() {
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(error.hint.expect("a hint").contains("GEMINI_API_KEY"));
     assert!(api.requests().is_empty());
-}
-
-#[tokio::test]
-async fn a_call_that_is_given_up_ends_the_program() {
-    let Some((api, cli, backend)) = set_up([Answer::Hang]) else { return };
-    let request = prompt("What is it?");
-    let waiting = tokio::task::spawn_blocking(move || {
-        api.wait_for_answer_requests(1);
-        api
-    });
-    let _api = tokio::select! {
-        outcome = backend.answer(&request) => panic!("it ended by itself: {outcome:?}"),
-        api = waiting => api.expect("no panic"),
-    };
-    let start = Instant::now();
-    cli.wait_until_gone();
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }

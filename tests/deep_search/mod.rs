@@ -24,6 +24,7 @@ mod errors;
 mod load;
 mod other_tools;
 mod prompts;
+mod real;
 mod resuming;
 mod secrets;
 mod verbatim;

@@ -76,6 +76,8 @@ type Chooser = Box<dyn Fn(&Recorded) -> Answer + Send + Sync>;
 struct Script {
     queue: VecDeque<Answer>,
     otherwise: Option<Answer>,
+    /// For every request, whatever it is for.
+    everything: Option<Answer>,
     requests: Vec<Recorded>,
     unexpected: usize,
     /// Titles and addresses that a search finds.
@@ -146,6 +148,12 @@ impl GeminiApi {
     /// What is answered once the queue is empty.
     pub fn otherwise(&self, answer: Answer) -> &Self {
         locked(&self.shared.script).otherwise = Some(answer);
+        self
+    }
+
+    /// What every request is answered with from now on, also those beside the prompt.
+    pub fn everything(&self, answer: Answer) -> &Self {
+        locked(&self.shared.script).everything = Some(answer);
         self
     }
 
@@ -225,7 +233,7 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         let answer = {
             let mut script = locked(&shared.script);
             script.requests.push(request.clone());
-            let own = beside(purpose, &script.found);
+            let own = script.everything.clone().or_else(|| beside(purpose, &script.found));
             let answer = own.or_else(|| {
                 let chosen = shared.chooser.as_ref().map(|choose| choose(&request));
                 chosen.or_else(|| script.queue.pop_front()).or_else(|| script.otherwise.clone())

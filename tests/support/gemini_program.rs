@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, test_kill_process, test_kill_process_group};
 use tempfile::TempDir;
 
 use super::packages::{attempt, installed};
@@ -47,37 +47,56 @@ pub fn real_gemini() -> Result<PathBuf, Skip> {
     Ok(directory.join("node_modules/.bin/gemini"))
 }
 
-/// Says that a test was skipped; under `CI=true` that is a failure.
-#[allow(clippy::print_stderr, reason = "libtest shows it, and nothing else would be seen")]
+/// Says that a test was skipped, past libtest, which shows no word of a test that
+/// passes; under `CI=true` that is a failure.
 #[track_caller]
 pub fn skip(reason: &Skip) {
     assert!(
         std::env::var_os("CI").is_none_or(|value| value != "true"),
         "the Gemini CLI cannot be installed: {reason}"
     );
-    eprintln!("skipped: the Gemini CLI cannot be installed: {reason}");
+    let current = thread::current();
+    let test = current.name().unwrap_or("a test");
+    // Whoever has closed standard error does not want to know.
+    let _ = writeln!(
+        io::stderr(),
+        "skipped: {test} needs the Gemini CLI, which cannot be installed: {reason}"
+    );
 }
 
-/// The real CLI with a key and a stand-in of the API in its environment: an executable
-/// called `gemini` in a directory of its own, which notes its process.
+/// The real CLI: an executable called `gemini` in a directory of its own, which notes
+/// its process.
 pub struct RealCli {
     directory: TempDir,
 }
 
 impl RealCli {
+    /// With a key and a stand-in of the API in its environment.
     pub fn new(url: &str) -> Result<Self, Skip> {
         Self::with_key(url, "a-key-for-tests")
     }
 
     pub fn with_key(url: &str, key: &str) -> Result<Self, Skip> {
+        Self::with_environment(&format!(
+            "export GEMINI_API_KEY='{key}' GOOGLE_GEMINI_BASE_URL='{url}'"
+        ))
+    }
+
+    /// With nothing but the environment that it is started in.
+    pub fn bare() -> Result<Self, Skip> {
+        Self::with_environment(":")
+    }
+
+    /// `environment` is a line of its own in the program.
+    fn with_environment(environment: &str) -> Result<Self, Skip> {
         let real = real_gemini()?;
         let directory = tempfile::tempdir().expect("a temporary directory");
         let (place, real) = (directory.path().display(), real.display());
         write_program(
             &directory.path().join("gemini"),
             &format!(
-                "#!/bin/sh\necho $$ >> '{place}/processes'\nexport GEMINI_API_KEY='{key}' \
-                 GOOGLE_GEMINI_BASE_URL='{url}'\nexec '{real}' \"$@\"\n"
+                "#!/bin/sh\necho $$ >> '{place}/processes'\n{environment}\n\
+                 exec '{real}' \"$@\"\n"
             ),
         );
         Ok(Self { directory })
@@ -99,11 +118,11 @@ impl RealCli {
         text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
     }
 
-    /// Waits until none of them runs; there has to be one.
+    /// Waits until none of them runs, nor anything in its group; there has to be one.
     #[track_caller]
     pub fn wait_until_gone(&self) {
         let start = Instant::now();
-        while self.processes().is_empty() || self.processes().into_iter().any(is_running) {
+        while self.processes().is_empty() || self.processes().into_iter().any(is_group_running) {
             assert!(start.elapsed() < DEADLINE, "{:?} are still running", self.processes());
             thread::sleep(Duration::from_millis(5));
         }
@@ -130,6 +149,11 @@ pub fn search_path(first: &Path) -> OsString {
     let rest = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&rest)))
         .expect("no separator in a temporary path")
+}
+
+/// Each run has a process group of its own, which it leads.
+fn is_group_running(leader: Pid) -> bool {
+    is_running(leader) || test_kill_process_group(leader).is_ok()
 }
 
 /// A dead process may stay in the table where nobody adopts orphans.

@@ -257,7 +257,9 @@ impl Report {
                 "use Vertex AI (`auth = \"vertex-ai\"`), or another backend",
             ));
         }
-        let status = self.status?;
+        // A limit that the CLI itself waits for is told without its status.
+        let limit = self.says(&["exceeded your current quota"]).then_some(429);
+        let status = self.status.or(limit)?;
         Some(match status {
             400 => error(
                 ErrorKind::InvalidInput,
@@ -402,7 +404,8 @@ fn cause_in(error_output: &str) -> String {
     let lines = || error_output.lines().map(str::trim).filter(|line| !noise(line));
     let telling = lines().find_map(|line| {
         let (_, cause) = line.split_once("Error: ")?;
-        Some(cause.to_owned())
+        let api: Value = serde_json::from_str(cause).unwrap_or_default();
+        Some(api["error"]["message"].as_str().unwrap_or(cause).to_owned())
     });
     telling.or_else(|| lines().next().map(str::to_owned)).unwrap_or_default()
 }

@@ -346,6 +346,29 @@ fn a_storm_of_attempts_is_ended() {
     assert_eq!(error.kind, ErrorKind::RateLimited(Some(30)));
 }
 
+/// As the CLI tells it when the request that was to choose a model fails: that one is
+/// repeated whatever the settings say.
+#[test]
+fn a_storm_before_the_first_event_is_told_by_its_cause() {
+    let error = scripted(vec![
+        complained("Attempt 1 failed: You exceeded your current quota, please check your plan."),
+        complained("Please retry in 2s."),
+        complained("Suggested retry after 2s.. Retrying after 5265ms..."),
+        complained("Attempt 2 failed: You exceeded your current quota, please check your plan."),
+        Heard::Exited(0),
+    ]);
+    assert_eq!(error.kind, ErrorKind::RateLimited(Some(2)));
+    let fault = |number: u32| {
+        complained(&format!(
+            "Attempt {number} failed with status 500. Retrying with backoff... _ApiError: \
+             {{\"error\":{{\"code\":500,\"message\":\"It broke.\",\"status\":\"INTERNAL\"}}}}"
+        ))
+    };
+    let error = scripted(vec![fault(1), fault(2), Heard::Exited(0)]);
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+    assert_eq!(error.message, "the Gemini API has a passing fault (500): It broke");
+}
+
 #[test]
 fn a_limit_that_does_not_pass_soon_is_a_quota() {
     let failed = |message: &str| {
