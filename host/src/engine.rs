@@ -56,8 +56,8 @@ impl Engine {
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));
         let store = Store::open(directories.data.join(DATABASE));
-        let prompts = Prompts::load(&directories.config)?;
-        for warning in prompts.warnings() {
+        let prompts = Prompts::load(&directories.config).map_err(ErrorReport::from);
+        for warning in prompts.iter().flat_map(Prompts::warnings) {
             tracing::warn!("{warning}");
         }
         let tasks = Tasks::new(plugins, store, prompts, directories.config.clone());
@@ -174,7 +174,7 @@ impl Desk for Engine {
         );
         match self.parts() {
             Ok(parts) => Checkup {
-                configuration: Ok(files(&parts.loaded)),
+                configuration: parts.tasks.check().map(|()| files(&parts.loaded)),
                 plugins: plugin_summaries(&parts.tasks).await,
                 directories: places,
                 documents: documents(&parts.loaded.config),
@@ -189,7 +189,9 @@ impl Desk for Engine {
     }
 
     async fn serve(&self, stop: CancellationToken) -> Result<(), ErrorReport> {
-        mcp::serve(self.parts()?.tasks.clone(), stop).await.map_err(|error| ErrorReport {
+        let tasks = self.parts()?.tasks.clone();
+        tasks.check()?;
+        mcp::serve(tasks, stop).await.map_err(|error| ErrorReport {
             code: "MCP_ERROR".to_owned(),
             message: format!("the conversation with the client failed: {error}"),
             hint: None,

@@ -185,7 +185,7 @@ pub struct DeepSearchArguments {
     #[arg(long, value_name = "ID", conflicts_with_all = ["question", "scope", "context"], help_heading = "How far to go")]
     pub resume: Option<String>,
     /// Stop after this many rounds, verified or not
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=20), help_heading = "How far to go")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=50), help_heading = "How far to go")]
     pub max_iterations: Option<u32>,
     /// How large the work is that the question belongs to; a large one gets more rounds
     #[arg(long, value_enum, help_heading = "How far to go")]

@@ -5,9 +5,9 @@ use std::io::Read;
 
 use super::arguments::{DeepSearchArguments, Json};
 use super::question;
-use super::task::{DEEP_SEARCH, Errand};
+use super::task::Errand;
 use crate::plugins::contract::Question;
-use crate::tasks::{ErrorReport, Subject, TaskRequest};
+use crate::tasks::{DEEP_SEARCH, ErrorReport, Subject, TaskRequest};
 
 pub fn errand(
     arguments: DeepSearchArguments,

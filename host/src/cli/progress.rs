@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::pretty::hanging;
-use super::task::DEEP_SEARCH;
 use super::terminal::{FAINT, GREEN, Look, Terminal, YELLOW};
 use crate::plugins::contract::{Preparation, Round};
 use crate::report::words::{count, duration, grouped, one_line, quoted_list, shortened};
-use crate::tasks::Event;
+use crate::tasks::{DEEP_SEARCH, Event};
 
 /// Lines of the same work are at least this far apart.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);

@@ -14,9 +14,6 @@ use crate::report::words::{count, duration};
 use crate::report::{Answer, can_save, files, render_markdown, save, short_id};
 use crate::tasks::{ErrorReport, Outcome, TaskRequest, TaskStatus};
 
-/// The tool whose rounds are told in words of their own.
-pub const DEEP_SEARCH: &str = "deep_search";
-
 /// What a command wants done.
 pub struct Errand {
     pub request: TaskRequest,

@@ -36,10 +36,10 @@ pub struct DeepSearch {
     /// The question, in plain words. A whole question finds more than keywords.
     /// Needed, unless `resume` is given.
     pub query: Option<String>,
-    /// How many rounds at the most, 2 to 20. Left out, as many as are configured
+    /// How many rounds at the most, 2 to 50. Left out, as many as are configured
     /// (5 unless the user says otherwise); it ends earlier once the answer is
     /// verified.
-    #[schemars(range(min = 2, max = 20))]
+    #[schemars(range(min = 2, max = 50))]
     pub max_iterations: Option<u32>,
     /// How large the work is that the question belongs to.
     pub task_scope: Option<Scope>,
@@ -90,7 +90,7 @@ impl Search {
 
 impl DeepSearch {
     fn into_asked(self) -> Result<Asked, ErrorReport> {
-        within("max_iterations", self.max_iterations, 2, 20)?;
+        within("max_iterations", self.max_iterations, 2, 50)?;
         let query = self.query.filter(|query| !query.trim().is_empty() || self.resume.is_none());
         // Some clients fill in what they leave out.
         let Some(id) = self.resume.filter(|id| !id.trim().is_empty()) else {
@@ -226,8 +226,8 @@ mod tests {
     fn wrong_arguments_say_what_would_be_right() {
         let cases = [
             (json!({}), "needs `query`"),
-            (json!({"query": "x", "max_iterations": 1}), "may be 2 to 20"),
-            (json!({"query": "x", "max_iterations": 21}), "may be 2 to 20"),
+            (json!({"query": "x", "max_iterations": 1}), "may be 2 to 50"),
+            (json!({"query": "x", "max_iterations": 51}), "may be 2 to 50"),
             (json!({"query": "x", "max_wait_seconds": 0}), "may be 1 to 86400"),
             (json!({"query": "x", "max_wait_seconds": 86_401}), "may be 1 to 86400"),
             (json!({"resume": "0198", "context": "y"}), "leave them out"),

@@ -32,6 +32,7 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
     let (reader, writer) = rmcp::transport::stdio_pipes();
     let transport = Lines::new(reader, writer, closed.clone());
     // Beside the handshake: a slow disk must not hold it up.
+    tasks.narrate(Arc::new(log::log));
     let clearing = tasks.clone();
     tokio::task::spawn_blocking(move || clearing.clear_leftovers());
     let starting = Server::new(tasks.clone()).serve(transport);

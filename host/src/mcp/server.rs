@@ -8,23 +8,20 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use tokio_util::sync::CancellationToken;
 
 use super::arguments::{self, Asked};
-use super::log::{Logged, Logger};
 use super::progress::{self, Telling};
 use super::{result, tools};
 use crate::config::Config;
-use crate::tasks::{ErrorReport, Event, Outcome, Subject, TaskRequest, TaskStatus, Tasks};
+use crate::tasks::{ErrorReport, Event, Outcome, Subject, TaskRequest, Tasks};
 
 pub struct Server {
     tasks: Arc<Tasks>,
-    logged: Arc<Logged>,
 }
 
 impl Server {
     pub fn new(tasks: Arc<Tasks>) -> Self {
-        Self { tasks, logged: Arc::default() }
+        Self { tasks }
     }
 
     fn config(&self) -> &Config {
@@ -45,15 +42,10 @@ impl Server {
     ) -> Result<Outcome, ErrorReport> {
         let Asked { mut request, same_question } = asked;
         request.max_wait = request.max_wait.or(self.config().research.max_wait);
-        let logger = self.logger(&mut request, same_question.as_deref()).await?;
+        self.check_question(&request, same_question.as_deref()).await?;
         let telling = Arc::new(Telling::new(&request.tool));
-        let (told, logs) = (telling.clone(), logger.clone());
-        let events = Arc::new(move |event: Event| {
-            if let Some(logger) = &logs {
-                logger.hear(&event);
-            }
-            told.hear(&event);
-        });
+        let told = telling.clone();
+        let events = Arc::new(move |event: Event| told.hear(&event));
         let running = async {
             let outcome = self.tasks.run(request, events, context.ct.clone()).await;
             telling.end();
@@ -62,49 +54,20 @@ impl Server {
         let token = context.meta.get_progress_token();
         let reporting = progress::report(context.peer.clone(), token, &telling);
         let (outcome, ()) = tokio::join!(running, reporting);
-        if let Ok(outcome) = &outcome
-            && outcome.status == TaskStatus::Running
-            && let Some(logger) = logger
-        {
-            self.follow(&outcome.id, logger);
-        }
         outcome
     }
 
-    /// Who logs the task that is asked for, if this call is to. A task that is
-    /// named is found first, so that a wrong name or question costs nothing.
-    async fn logger(
+    /// A task that is named beside a question has to be of that question.
+    async fn check_question(
         &self,
-        request: &mut TaskRequest,
+        request: &TaskRequest,
         same_question: Option<&str>,
-    ) -> Result<Option<Arc<Logger>>, ErrorReport> {
-        let Subject::Task { id, .. } = &mut request.subject else {
-            let is_logged = request.tool == tools::DEEP_SEARCH;
-            return Ok(is_logged.then(|| Arc::new(Logger::of_new(&self.logged))));
-        };
-        let task = self.tasks.outcome(id).await?;
-        if let Some(given) = same_question {
+    ) -> Result<(), ErrorReport> {
+        if let (Subject::Task { id, .. }, Some(given)) = (&request.subject, same_question) {
+            let task = self.tasks.outcome(id).await?;
             arguments::check_same_question(&task.question.text, given)?;
         }
-        *id = task.id;
-        Ok(Logger::of_task(&self.logged, id).map(Arc::new))
-    }
-
-    /// Goes on logging a task that nobody waits for any more.
-    fn follow(&self, id: &str, logger: Arc<Logger>) {
-        let request = TaskRequest {
-            tool: tools::DEEP_SEARCH.to_owned(),
-            subject: Subject::Task { id: id.to_owned(), max_rounds: None },
-            max_wait: None,
-        };
-        let tasks = self.tasks.clone();
-        tokio::spawn(async move {
-            let events = Arc::new(move |event: Event| logger.hear(&event));
-            let followed = tasks.run(request, events, CancellationToken::new()).await;
-            if let Err(error) = followed {
-                tracing::debug!("a task can no longer be followed: {}", error.message);
-            }
-        });
+        Ok(())
     }
 }
 

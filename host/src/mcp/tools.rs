@@ -10,8 +10,9 @@ use super::schema;
 use crate::config::{Config, ToolBackends};
 use crate::report::Answer;
 
+pub use crate::tasks::DEEP_SEARCH;
+
 pub const SEARCH: &str = "search";
-pub const DEEP_SEARCH: &str = "deep_search";
 pub const DEEP_RESEARCH: &str = "deep_research";
 
 pub const NAMES: [&str; 3] = [SEARCH, DEEP_SEARCH, DEEP_RESEARCH];

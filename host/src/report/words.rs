@@ -45,6 +45,9 @@ pub fn stop_reason(reason: &StopReason) -> String {
         StopReason::Budget => "the budget was used up".to_owned(),
         StopReason::Limit => "all planned rounds were done".to_owned(),
         StopReason::NothingFound => "nothing was found".to_owned(),
+        StopReason::Other(name) if name == "round-failed" => {
+            "the last round failed, and trying again would not help".to_owned()
+        }
         StopReason::Other(name) => one_line(name),
     }
 }

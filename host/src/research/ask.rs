@@ -19,9 +19,9 @@ pub const SUMMARY: &str = "summary";
 /// The name for the model that answered it.
 pub const MODEL: &str = "model";
 
-/// A report of this many bytes or more is not replaced by one that is a tenth as
-/// long: asked to check a report, models at times return "it is right" as the
-/// report.
+/// A report of this many bytes or more is not replaced by one that is less than a
+/// tenth as long: asked to check a report, models at times return a verdict in its
+/// place, and nobody can tell here which verdict.
 const LONG_REPORT: usize = 2000;
 
 /// Sources that a prompt names: some addresses are long, and each round pays for
@@ -164,12 +164,23 @@ fn accept(
     }
     progress.note =
         (!answer.success).then(|| "the agent says that it did not fully succeed".to_owned());
-    round.extra.push((SUMMARY.to_owned(), summary));
-    round.verified = answer.verified;
-    let only_confirms = prompt == Prompt::Verify
+    let too_short = prompt == Prompt::Verify
         && current.len() >= LONG_REPORT
         && answer.report.len() * 10 < current.len();
-    round.answer = Some(if only_confirms { current } else { answer.report });
+    if too_short {
+        return Err(PluginError::other(
+            "no-report",
+            format!("the agent returned a remark in place of the report: {summary}"),
+        ));
+    }
+    round.extra.push((SUMMARY.to_owned(), summary));
+    round.verified = match prompt {
+        // Only a round that checks can tell, and only one that could check.
+        Prompt::Verify => Some(answer.success && answer.verified == Some(true)),
+        Prompt::DeepSearch => Some(false),
+        Prompt::Search | Prompt::DeepResearch | Prompt::Correction => None,
+    };
+    round.answer = Some(answer.report);
     Ok(())
 }
 
@@ -256,17 +267,37 @@ mod tests {
     }
 
     #[test]
-    fn a_confirmation_does_not_take_the_place_of_the_report() {
+    fn a_verdict_does_not_take_the_place_of_the_report() {
         let long = "All of it. ".repeat(300);
-        for (current, kept) in [(long.as_str(), true), ("a short report", false)] {
-            let mut round = outcomes::round(2, &[], 0, 0);
-            let mut progress = answered(current);
-            let confirmed = answer("Right.", true);
-            accept(&mut round, &mut progress, Prompt::Verify, confirmed, AgentReply::default())
-                .unwrap();
-            let expected = if kept { current } else { "Right." };
-            assert_eq!(round.answer.as_deref(), Some(expected));
-            assert_eq!(round.verified, Some(true));
+        let verdict = || answer("It is wrong throughout.", true);
+        let mut round = outcomes::round(2, &[], 0, 0);
+        let mut progress = answered(&long);
+        let accepted =
+            accept(&mut round, &mut progress, Prompt::Verify, verdict(), AgentReply::default());
+        assert!(accepted.unwrap_err().message.contains("It is wrong throughout."));
+        assert_eq!((round.answer.as_ref(), round.verified), (None, None));
+        assert_eq!(progress.answer(), long);
+
+        let mut progress = answered("a short report");
+        accept(&mut round, &mut progress, Prompt::Verify, verdict(), AgentReply::default())
+            .unwrap();
+        assert_eq!(round.answer.as_deref(), Some("It is wrong throughout."));
+    }
+
+    #[test]
+    fn only_a_round_that_checks_can_verify() {
+        for (prompt, success, expected) in [
+            (Prompt::Verify, true, Some(true)),
+            (Prompt::Verify, false, Some(false)),
+            (Prompt::DeepSearch, true, Some(false)),
+            (Prompt::Search, true, None),
+            (Prompt::DeepResearch, true, None),
+        ] {
+            let mut round = outcomes::round(1, &[], 0, 0);
+            let given = Answer { success, ..answer("x", true) };
+            let mut progress = Progress::default();
+            accept(&mut round, &mut progress, prompt, given, AgentReply::default()).unwrap();
+            assert_eq!(round.verified, expected, "{prompt:?}");
         }
     }
 

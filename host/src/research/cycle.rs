@@ -19,6 +19,9 @@ use crate::prompts::{Prompt, Prompts, Values};
 /// A limit on requests that passes later than this is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
+/// How long one is waited for that does not say when it passes.
+const UNKNOWN_WAIT: Duration = Duration::from_secs(5);
+
 /// What one question to an agent needs.
 pub struct Cycle<'a> {
     pub agent: &'a dyn Agent,
@@ -240,8 +243,8 @@ fn classify(error: CallError) -> Failure {
     let wait = match &error {
         CallError::Failed { error, .. } => match &error.kind {
             ErrorKind::Unavailable => Some(Duration::ZERO),
-            ErrorKind::RateLimited(Some(seconds)) => {
-                let wait = Duration::from_secs((*seconds).into());
+            ErrorKind::RateLimited(seconds) => {
+                let wait = seconds.map_or(UNKNOWN_WAIT, |it| Duration::from_secs(it.into()));
                 (wait <= LONGEST_WAIT).then_some(wait)
             }
             ErrorKind::Other(name) if name == "empty-answer" => Some(Duration::ZERO),

@@ -37,6 +37,9 @@ const MOST_ROUNDS: u32 = 50;
 /// The name in a question's `extra` for how many hits the asker wants to see.
 pub const RESULTS: &str = "results";
 
+/// The name for how many rounds a deep search has where the asker does not say.
+pub const MAX_ITERATIONS: &str = "max_iterations";
+
 /// The name for which steps the tool's backends can carry out: `ask`, `gather`
 /// or both, with a comma between.
 pub const STEPS: &str = "steps";
@@ -103,12 +106,14 @@ pub async fn run(
 
     let mut steps = Steps {
         run,
-        gatherer: Gatherer::new(run, question, progress.rounds.len() as u32),
+        gatherer: Gatherer::new(run, question, progress.next_number() - 1),
         asker: Asker::new(run, question),
     };
     loop {
         let rounds = progress.counted();
-        let planned = plan.rounds + (progress.rounds.len() - rounds.len()) as u32;
+        let number = progress.next_number();
+        let counted = rounds.len() as u32 + 1;
+        let planned = plan.rounds + number - counted;
         let situation = Situation {
             question: question.clone(),
             plan: plan.clone(),
@@ -117,7 +122,6 @@ pub async fn run(
             spent: progress.usage(),
         };
         let decision = strategy.next_step(&situation).await?;
-        let number = progress.rounds.len() as u32 + 1;
         if let Step::Finish { reason, note } = decision.step {
             return finish(run, progress, reason, note);
         }
@@ -144,18 +148,20 @@ async fn make_plan(
     question: &Question,
 ) -> Result<Plan, CallError> {
     let mut plan = strategy.make_plan(question).await?;
-    plan.rounds = plan.rounds.min(question.max_rounds.unwrap_or(MOST_ROUNDS)).min(MOST_ROUNDS);
-    if let Some(results) = wanted_results(question) {
+    // Rounds may cost: a strategy takes no more than it was given, whatever its
+    // settings say.
+    let most = question.max_rounds.or(extra_number(question, MAX_ITERATIONS));
+    plan.rounds = plan.rounds.min(most.unwrap_or(MOST_ROUNDS)).min(MOST_ROUNDS);
+    if let Some(results) = extra_number(question, RESULTS) {
         plan.results = results;
     }
     run.recorder.save_plan(&plan).await;
     Ok(plan)
 }
 
-/// How many hits the asker wants to see, where they said so.
-fn wanted_results(question: &Question) -> Option<u32> {
-    let (_, wanted) = question.extra.iter().find(|(name, _)| name == RESULTS)?;
-    wanted.parse().ok()
+fn extra_number(question: &Question, wanted: &str) -> Option<u32> {
+    let (_, value) = question.extra.iter().find(|(name, _)| name == wanted)?;
+    value.parse().ok()
 }
 
 /// Who carries out which step.
@@ -238,6 +244,8 @@ fn finish(
         progress.note = note;
     }
     if let Some(error) = progress.outright_failure() {
+        // Why it failed says why it stopped.
+        progress.stop_reason = None;
         return Err(error);
     }
     (run.events)(Event::Completed {

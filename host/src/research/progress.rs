@@ -30,8 +30,14 @@ impl Progress {
 
     /// A run that goes on where an earlier one was cut short.
     pub fn resumed(plan: Option<Plan>, rounds: Vec<Round>, memo: String) -> Self {
-        let resumed_after = rounds.len() as u32;
-        Self { plan, memo, resumed_after, ..Self::of_rounds(rounds) }
+        let progress = Self { plan, memo, ..Self::of_rounds(rounds) };
+        Self { resumed_after: progress.next_number() - 1, ..progress }
+    }
+
+    /// The number of the round that comes next. Not how many there are: one that
+    /// could not be saved leaves a gap.
+    pub(super) fn next_number(&self) -> u32 {
+        self.rounds.last().map_or(1, |round| round.number + 1)
     }
 
     /// The rounds that count against the plan: all but those that had failed when
@@ -126,6 +132,13 @@ mod tests {
         assert_eq!(numbers(&progress), [1]);
         progress.rounds.push(round(3, None));
         assert_eq!(numbers(&progress), [1, 3]);
+    }
+
+    #[test]
+    fn a_round_that_could_not_be_saved_leaves_a_gap_that_is_not_filled() {
+        let progress = Progress::resumed(None, vec![round(2, Some("two"))], String::new());
+        assert_eq!(progress.next_number(), 3);
+        assert_eq!(Progress::default().next_number(), 1);
     }
 
     #[test]

@@ -30,19 +30,15 @@ pub(super) fn insert(
 ) -> Result<()> {
     transaction
         .prepare_cached(
-            "INSERT INTO results (task_id, outcome, markdown, saved_at) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT OR REPLACE INTO results (task_id, outcome, markdown, saved_at) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![task, result.outcome, result.markdown, now])?;
     Ok(())
 }
 
-pub(super) fn remove(transaction: &Transaction<'_>, task: &str) -> Result<()> {
-    transaction.prepare_cached("DELETE FROM results WHERE task_id = ?1")?.execute([task])?;
-    Ok(())
-}
-
 impl Store {
-    /// None while the task runs, and where it ended without one.
+    /// None until the task has ended once, and where it ended without one; that of
+    /// the earlier attempt while it runs again.
     pub async fn result(&self, task: &str) -> Result<Option<ResultRecord>> {
         let task = task.to_owned();
         self.read(move |reading| {

@@ -147,15 +147,15 @@ impl Store {
         self.take_task(id, false).await
     }
 
-    /// Takes up a task that did not come to its end, even one that failed or was
-    /// cancelled: for when the user asks for it by name. Its rounds and calls
-    /// stay; the result of the earlier attempt goes, because it says nothing that
-    /// they do not say.
+    /// Takes up a task again, even one that has ended, or that this process has
+    /// given up without being able to say so: for when the user asks for it by
+    /// name, and it is known that this process does not work on it. Its rounds and
+    /// calls stay, and its result until there is another.
     pub async fn reopen_task(&self, id: &str) -> Result<Claim> {
         self.take_task(id, true).await
     }
 
-    async fn take_task(&self, id: &str, ended: bool) -> Result<Claim> {
+    async fn take_task(&self, id: &str, reopen: bool) -> Result<Claim> {
         let id = id.to_owned();
         let owners = self.shared.owners.clone();
         self.write_as_owner(move |transaction, owner| {
@@ -169,18 +169,13 @@ impl Store {
             let Some((status, former, epoch)) = task else {
                 return Err(StoreError::NoSuchTask { given: id, empty: false });
             };
-            let open = match status {
-                Status::Running => true,
-                Status::Failed | Status::Cancelled => ended,
-                Status::Completed | Status::Interrupted => false,
-            };
-            if !open {
+            if status != Status::Running && !reopen {
                 return Err(StoreError::Finished { task: id, status });
             }
-            if status == Status::Running && owner::is_alive(&owners, &former) {
+            let ours = reopen && former == owner.id();
+            if status == Status::Running && !ours && owner::is_alive(&owners, &former) {
                 return Err(StoreError::Owned { task: id });
             }
-            results::remove(transaction, &id)?;
             transaction
                 .prepare_cached(
                     "UPDATE tasks SET owner = ?2, epoch = ?3 + 1, updated_at = ?4, status = 'running',

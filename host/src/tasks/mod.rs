@@ -6,13 +6,15 @@
 
 mod question;
 mod request;
+mod resume;
 mod running;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
@@ -20,28 +22,43 @@ pub use crate::research::{Event, EventSink, RESULTS, SUMMARY};
 pub use question::LONGEST_QUESTION;
 pub use request::{Subject, TaskRequest, TaskSummary};
 
+use crate::config::ToolBackends;
 use crate::gates;
 use crate::plugins::contract::{Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason};
-use crate::plugins::{CallError, LoadError, Plugins};
+use crate::plugins::{CallError, Plugins};
 use crate::prompts::Prompts;
 use crate::report::{self, timestamp};
-use crate::research::{self, Progress, Recorder, Run, STEPS, invalid_output, to_json};
-use crate::store::{
-    Claim, Ending, NewResult, NewTask, Store, StoreError, TaskEnd, TaskFilter, TaskRecord,
+use crate::research::{
+    self, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, invalid_output, to_json,
 };
-use running::{AllRunning, Running};
+use crate::store::{
+    Claim, Ending, NewResult, NewTask, Status, Store, TaskEnd, TaskFilter, TaskRecord,
+};
+use resume::TakenUp;
+use running::{AllRunning, Listening, Running};
 
-/// The tool whose rounds the user's own limit holds for.
-const DEEP_SEARCH: &str = "deep_search";
+/// The tools whose rounds the user's own limit holds for.
+pub const DEEP_SEARCH: &str = "deep_search";
+const RESEARCH: &str = "research";
+
+/// Hears everything that any task of this process tells, with the tool it is of.
+pub type Narrator = Arc<dyn Fn(&str, &Event) + Send + Sync>;
+
+/// The id of a task that the database does not know.
+const UNSAVED: &str = "unsaved";
 
 /// Everything that can be done with tasks.
 pub struct Tasks {
     plugins: Arc<Plugins>,
     store: Store,
-    prompts: Prompts,
+    /// Or what is wrong with them: earlier results can still be read then.
+    prompts: Result<Prompts, ErrorReport>,
     /// The directory of the user's configuration.
     configuration: PathBuf,
     running: Arc<AllRunning>,
+    /// Held while a task is being taken up, so that it is taken up once.
+    taking_up: Mutex<()>,
+    narrator: OnceLock<Narrator>,
 }
 
 /// A task about to run.
@@ -61,10 +78,29 @@ impl Tasks {
     pub fn new(
         plugins: Arc<Plugins>,
         store: Store,
-        prompts: Prompts,
+        prompts: Result<Prompts, ErrorReport>,
         configuration: PathBuf,
     ) -> Self {
-        Self { plugins, store, prompts, configuration, running: Arc::default() }
+        Self {
+            plugins,
+            store,
+            prompts,
+            configuration,
+            running: Arc::default(),
+            taking_up: Mutex::default(),
+            narrator: OnceLock::new(),
+        }
+    }
+
+    /// Whether questions can be asked.
+    pub fn check(&self) -> Result<(), ErrorReport> {
+        self.prompts.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// From now on all that tasks tell is told to this one as well. The first who
+    /// asks for it stays.
+    pub fn narrate(&self, narrator: Narrator) {
+        let _ = self.narrator.set(narrator);
     }
 
     pub fn plugins(&self) -> &Arc<Plugins> {
@@ -76,7 +112,7 @@ impl Tasks {
     pub fn clear_leftovers(&self) {
         let directories = gates::process::clear_leftovers(&std::env::temp_dir());
         if directories > 0 {
-            tracing::info!("cleaned up {directories} directories of programs");
+            tracing::info!("cleaned up what killed programs left: {directories}");
         }
         match invalid_output::clear(&self.configuration) {
             Ok(count) => tracing::info!("cleaned up {count} orphaned temp files"),
@@ -103,37 +139,73 @@ impl Tasks {
         events: EventSink,
         cancel: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
+        self.check()?;
         let max_wait = request.max_wait;
-        let job = match request.subject {
-            Subject::Question(question) => self.new_job(request.tool, question).await?,
-            Subject::Task { id, max_rounds } => {
-                let task = self.store.find_task(&id).await?;
-                if let Some(running) = self.running.get(&task.id) {
-                    let listening = running.listen(events);
-                    let outcome = self.attend(&running, cancel, max_wait).await;
-                    drop(listening);
-                    return outcome;
-                }
-                if task.status == crate::store::Status::Completed {
-                    return self.outcome(&task.id).await;
-                }
-                self.earlier_job(task, max_rounds).await?
+        match request.subject {
+            Subject::Question(question) => {
+                let job = self.new_job(request.tool, question).await?;
+                let (running, listening) = self.start(job, events);
+                // Only what is saved can be found again, so only that can be left.
+                let max_wait = max_wait.filter(|_| running.id != UNSAVED);
+                let outcome = self.attend(&running, cancel, max_wait).await;
+                drop(listening);
+                outcome
             }
-        };
-        // Only what is saved can be found again, so only that can be left alone.
-        let max_wait = max_wait.filter(|_| job.claim.is_some());
+            Subject::Task { id, max_rounds } => {
+                self.resume(&id, max_rounds, max_wait, events, cancel).await
+            }
+        }
+    }
+
+    async fn resume(
+        self: &Arc<Self>,
+        id: &str,
+        max_rounds: Option<u32>,
+        max_wait: Option<Duration>,
+        events: EventSink,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, ErrorReport> {
+        let until = max_wait.map(|most| tokio::time::Instant::now() + most);
+        loop {
+            let taking_up = self.taking_up.lock().await;
+            let (running, listening) = match self.take_up(id, max_rounds).await? {
+                TakenUp::Ended(outcome) => return Ok(*outcome),
+                TakenUp::Here(running) => {
+                    let listening = running.listen(events);
+                    (running, listening)
+                }
+                TakenUp::Left(job) => self.start(*job, events),
+                TakenUp::Elsewhere(id) => {
+                    drop(taking_up);
+                    match self.watch(&id, &cancel, until).await? {
+                        Some(outcome) => return Ok(outcome),
+                        None => continue,
+                    }
+                }
+            };
+            drop(taking_up);
+            let outcome = self.attend(&running, cancel, max_wait).await;
+            drop(listening);
+            return outcome;
+        }
+    }
+
+    /// Lets a task run by itself.
+    fn start(self: &Arc<Self>, job: Job, events: EventSink) -> (Arc<Running>, Listening) {
         let (running, end) = Running::new(job.id.clone());
         let listening = running.listen(events);
         let listed = self.running.list(&running);
+        let narrating = self.narrator.get().map(|narrator| {
+            let (narrator, tool) = (narrator.clone(), job.tool.clone());
+            running.listen(Arc::new(move |event| narrator(&tool, &event)))
+        });
         let (tasks, worked_on) = (self.clone(), running.clone());
         tokio::spawn(async move {
             let outcome = tasks.work(job, &worked_on).await;
-            drop(listed);
+            drop((listed, narrating));
             end.tell(outcome);
         });
-        let outcome = self.attend(&running, cancel, max_wait).await;
-        drop(listening);
-        outcome
+        (running, listening)
     }
 
     /// Waits for a task under way; what is known of it so far when the time is
@@ -153,9 +225,12 @@ impl Tasks {
     async fn new_job(&self, tool: String, mut question: Question) -> Result<Job, ErrorReport> {
         question::check(&question.text)?;
         question.extra.push(("tool".to_owned(), tool.clone()));
-        if tool == DEEP_SEARCH && question.max_rounds.is_none() {
-            question.max_rounds = Some(self.plugins.config().research.max_iterations);
+        let config = self.plugins.config();
+        if [DEEP_SEARCH, RESEARCH].contains(&&*tool) {
+            let most = config.research.max_iterations;
+            question.extra.push((MAX_ITERATIONS.to_owned(), most.to_string()));
         }
+        question.extra.extend(config.tools.get(&tool).map(resume::remembered));
         let claim = self
             .store
             .create_task(NewTask {
@@ -165,7 +240,7 @@ impl Tasks {
             })
             .await;
         Ok(Job {
-            id: claim.as_ref().map_or_else(|_| "unsaved".to_owned(), |claim| claim.id.clone()),
+            id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
             claim: claim.clone().ok(),
             recorder: Recorder::new(self.store.clone(), claim),
             tool,
@@ -176,58 +251,23 @@ impl Tasks {
         })
     }
 
-    /// Takes up a task that did not come to its end. What it has paid for is not
-    /// asked again.
-    async fn earlier_job(
-        &self,
-        task: TaskRecord,
-        max_rounds: Option<u32>,
-    ) -> Result<Job, ErrorReport> {
-        let mut question = question_of(&task);
-        let mut plan = plan_of(&task);
-        if let Some(rounds) = max_rounds {
-            question.max_rounds = Some(rounds);
-            if let Some(plan) = &mut plan {
-                plan.rounds = rounds;
-            }
-        }
-        let claim = self.store.reopen_task(&task.id).await.map_err(|error| match error {
-            // Someone was quicker than our look at it.
-            StoreError::Finished { .. } => {
-                ErrorReport::from(error).with_hint("ask for it again to see its result")
-            }
-            other => ErrorReport::from(other),
-        })?;
-        let rounds = self.rounds(&task.id).await?;
-        let calls = self.store.calls(&task.id).await?;
-        let spent = rounds.iter().map(|round| round.duration_ms).sum();
-        Ok(Job {
-            recorder: Recorder::resumed(self.store.clone(), claim.clone(), calls),
-            id: claim.id.clone(),
-            claim: Some(claim),
-            tool: task.tool.clone(),
-            question,
-            progress: Progress::resumed(plan, rounds, task.memo.clone()),
-            created_at: jiff::Timestamp::from_millisecond(task.created_at).unwrap_or_default(),
-            spent: Duration::from_millis(spent),
-        })
-    }
-
     /// Works on a task to its end.
     async fn work(&self, job: Job, running: &Arc<Running>) -> Outcome {
         let Job { id, claim, tool, mut question, recorder, mut progress, created_at, spent } = job;
         let started = Instant::now();
+        let prompts = self.prompts.as_ref().expect("checked before it was started");
         let events = running.events();
         events(Event::Started { id: id.clone() });
         let backends = self.plugins.config().tools.get(&tool).cloned().unwrap_or_default();
         // What can be done is a matter of today's configuration.
         question.extra.retain(|(name, _)| name != STEPS);
         question.extra.push((STEPS.to_owned(), research::steps(&backends)));
+        progress.model = self.configured_model(&backends).or(progress.model.take());
 
         let run = Run {
             plugins: &self.plugins,
             backends: &backends,
-            prompts: &self.prompts,
+            prompts,
             recorder: &recorder,
             events: &events,
             configuration: &self.configuration,
@@ -265,6 +305,13 @@ impl Tasks {
         };
         self.finish(claim.as_ref(), &recorder, &mut outcome).await;
         outcome
+    }
+
+    /// The model that the user wants the tool's agent to use.
+    fn configured_model(&self, backends: &ToolBackends) -> Option<String> {
+        let agent = self.plugins.config().plugins.get(backends.agent.as_ref()?)?;
+        let model = agent.settings.get("model")?.as_str()?.trim();
+        (!model.is_empty()).then(|| model.to_owned())
     }
 
     /// Saves the end of a task. When it cannot be saved the outcome says so: it
@@ -307,7 +354,9 @@ impl Tasks {
     /// Everything about one task; the id may be cut short.
     pub async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
         let task = self.store.find_task(id).await?;
-        if let Some(result) = self.store.result(&task.id).await? {
+        // One that runs again still has the result of the attempt before.
+        let ended = !matches!(task.status, Status::Running | Status::Interrupted);
+        if ended && let Some(result) = self.store.result(&task.id).await? {
             return serde_json::from_str(&result.outcome).map_err(|error| ErrorReport {
                 code: "STORE_ERROR".to_owned(),
                 message: format!("the result of task {} cannot be read: {error}", task.id),
@@ -343,17 +392,14 @@ impl Tasks {
         events: &EventSink,
     ) -> Result<Vec<Hit>, ErrorReport> {
         question::check(query)?;
-        let name = self
-            .plugins
-            .config()
-            .tools
-            .get("search")
-            .and_then(|tool| tool.search.clone())
-            .ok_or_else(|| {
-            ErrorReport::from(&CallError::Load(
-                LoadError::new("search", "no search backend serves the tool `search`")
-                    .with_hint("pass --docs DIR, or name one in [tools.search] of plugins.toml"),
-            ))
+        let tool = self.plugins.config().tools.get("search");
+        let name = tool.and_then(|tool| tool.search.clone()).ok_or_else(|| ErrorReport {
+            code: ErrorReport::NOT_GRANTED.to_owned(),
+            message: "there are no documents to search".to_owned(),
+            hint: Some(
+                "pass --docs DIR, or name a search backend in [tools.search] of plugins.toml"
+                    .to_owned(),
+            ),
         })?;
         let found = async {
             let search = self.plugins.search(&name).await?;
@@ -386,6 +432,10 @@ fn plan_of(task: &TaskRecord) -> Option<Plan> {
 /// What is known of a task that has no result: running, or interrupted.
 fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
     let progress = Progress::of_rounds(rounds);
+    let until = match task.status {
+        Status::Running => jiff::Timestamp::now().as_millisecond(),
+        _ => task.updated_at,
+    };
     Outcome {
         answer: progress.answer(),
         findings: progress.findings(),
@@ -401,7 +451,7 @@ fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
         model: progress.model,
         created_at: timestamp(task.created_at),
         finished_at: task.finished_at.map(timestamp),
-        duration_ms: u64::try_from(task.updated_at - task.created_at).unwrap_or_default(),
+        duration_ms: u64::try_from(until - task.created_at).unwrap_or_default(),
         error: task.error.as_deref().and_then(|error| serde_json::from_str(error).ok()),
         saved: true,
         id: task.id,

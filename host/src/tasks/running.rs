@@ -3,6 +3,7 @@
 //! to the one that runs.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,7 +19,32 @@ pub struct Running {
     /// Ends it, with all that was done.
     pub cancel: CancellationToken,
     listeners: Mutex<Listeners>,
+    /// How many wait for its end.
+    waiting: AtomicUsize,
     outcome: watch::Receiver<Option<Arc<Outcome>>>,
+}
+
+/// One who waits. Whoever goes away before the end, and leaves nobody waiting,
+/// ends the task: nobody should go on paying for what nobody wants.
+struct Waiter<'a> {
+    running: &'a Running,
+    content: bool,
+}
+
+impl<'a> Waiter<'a> {
+    fn new(running: &'a Running) -> Self {
+        running.waiting.fetch_add(1, Ordering::AcqRel);
+        Self { running, content: false }
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        let last = self.running.waiting.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last && !self.content {
+            self.running.cancel.cancel();
+        }
+    }
 }
 
 /// How whoever works on it tells that it has come to its end. Dropped without a
@@ -53,7 +79,9 @@ impl Running {
     pub fn new(id: String) -> (Arc<Self>, End) {
         let (sender, outcome) = watch::channel(None);
         let cancel = CancellationToken::new();
-        (Arc::new(Self { id, cancel, listeners: Mutex::default(), outcome }), End(sender))
+        let listeners = Mutex::default();
+        let waiting = AtomicUsize::new(0);
+        (Arc::new(Self { id, cancel, listeners, waiting, outcome }), End(sender))
     }
 
     pub fn listen(self: &Arc<Self>, events: EventSink) -> Listening {
@@ -76,14 +104,13 @@ impl Running {
     }
 
     /// Waits for the end. None when the time was over first: the task then goes
-    /// on. `cancel` ends the task, and so does dropping this: whoever gives up
-    /// should not go on paying.
+    /// on. The last who waits ends the task by `cancel`, and by dropping this.
     pub async fn wait(
         &self,
         cancel: CancellationToken,
         most: Option<Duration>,
     ) -> Option<Arc<Outcome>> {
-        let given_up = self.cancel.clone().drop_guard();
+        let mut waiter = Waiter::new(self);
         let mut outcome = self.outcome.clone();
         let ended = async {
             let ended = outcome.wait_for(Option::is_some).await;
@@ -96,17 +123,21 @@ impl Running {
                 None => std::future::pending().await,
             }
         };
-        let waited = tokio::select! {
+        tokio::select! {
             biased;
-            outcome = &mut ended => outcome,
-            () = cancel.cancelled() => {
-                self.cancel.cancel();
-                ended.await
+            outcome = &mut ended => {
+                waiter.content = true;
+                outcome
             }
-            () = time_is_over => None,
-        };
-        given_up.disarm();
-        waited
+            () = cancel.cancelled() => {
+                drop(waiter);
+                if self.cancel.is_cancelled() { ended.await } else { None }
+            }
+            () = time_is_over => {
+                waiter.content = true;
+                None
+            }
+        }
     }
 }
 
@@ -173,6 +204,26 @@ mod tests {
         };
         let (waited, ()) = tokio::join!(running.wait(cancel, None), ending);
         assert!(waited.is_some());
+    }
+
+    #[tokio::test]
+    async fn one_of_several_may_go_without_ending_it_for_the_others() {
+        let (running, end) = Running::new("one".to_owned());
+        let gone = CancellationToken::new();
+        let telling = async {
+            gone.cancel();
+            while running.waiting.load(Ordering::Acquire) > 1 {
+                tokio::task::yield_now().await;
+            }
+            end.tell(outcomes::found());
+        };
+        let (first, second, ()) = tokio::join!(
+            running.wait(CancellationToken::new(), None),
+            running.wait(gone.clone(), None),
+            telling
+        );
+        assert!(first.is_some() && second.is_none());
+        assert!(!running.cancel.is_cancelled());
     }
 
     #[tokio::test]

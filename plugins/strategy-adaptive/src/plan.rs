@@ -29,11 +29,16 @@ pub fn mode(settings: &Settings, question: &Question) -> Mode {
 
 /// Context of more bytes than this says that the work is larger than one fact.
 const LONG_CONTEXT: usize = 800;
+/// A first answer, and a round that checks it.
+const LEAST_TO_VERIFY: u32 = 2;
 /// `deep_search` promises a second look.
 const DEEP_SEARCH_ROUNDS: u32 = 2;
 
 /// Makes the plan.
 pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
+    if mode(settings, question) == Mode::Ask {
+        return plan_to_ask(settings, question);
+    }
     if asks_nothing(&question.text) {
         return Plan {
             level: Level::None,
@@ -44,9 +49,6 @@ pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
             reason: "the question names nothing to look for".to_owned(),
             extra: Vec::new(),
         };
-    }
-    if mode(settings, question) == Mode::Ask {
-        return plan_to_ask(settings, question);
     }
     let (score, mut reasons) = points(settings, question);
     let mut level = if score >= i64::from(settings.deep_score) {
@@ -62,7 +64,7 @@ pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
             level = Level::Shallow;
             reasons = vec!["a quick search was asked for".to_owned()];
         }
-        Some("deep_search" | "deep-search") => {
+        Some("deep_search") => {
             level = deeper(level, Level::Medium);
             least = DEEP_SEARCH_ROUNDS;
             reasons.push("a deep search was asked for".to_owned());
@@ -107,8 +109,13 @@ fn plan_to_ask(settings: &Settings, question: &Question) -> Plan {
             (Level::Deep, 1, "one prompt, the rounds being the agent's own affair".to_owned())
         }
         _ => {
-            let rounds = question.max_rounds.unwrap_or(settings.verify_rounds);
-            let rounds = rounds.clamp(1, settings.max_rounds.max(1));
+            let usual = extra(question, "max_iterations").and_then(|most| most.parse().ok());
+            let usual = usual.unwrap_or(settings.verify_rounds);
+            let usual = match question.scope {
+                Some(Scope::Tiny) => usual.min(LEAST_TO_VERIFY),
+                _ => usual,
+            };
+            let rounds = question.max_rounds.unwrap_or(usual).clamp(1, settings.max_rounds.max(1));
             let reason = match rounds {
                 1 => "a first answer, not checked: one round was asked for".to_owned(),
                 _ => "a first answer, then rounds that check it".to_owned(),
@@ -233,7 +240,7 @@ mod tests {
             ),
             (with(|q| q.max_rounds = Some(7)), Level::Shallow, 7),
             (with(|q| q.max_rounds = Some(0)), Level::Shallow, 1),
-            (with(|q| q.max_rounds = Some(4_000_000)), Level::Shallow, 20),
+            (with(|q| q.max_rounds = Some(4_000_000)), Level::Shallow, 50),
         ];
         for (question, level, rounds) in cases {
             let plan = plan(&question);
@@ -276,12 +283,22 @@ mod tests {
             ("deep_research", None, 1),
             ("deep_search", None, 5),
             ("deep_search", Some(3), 3),
-            ("deep_search", Some(1000), 20),
+            ("deep_search", Some(1000), 50),
             ("research", None, 5),
         ] {
             let plan = plan(&asked(tool, "ask", most));
             assert_eq!(plan.rounds, rounds, "{tool}: {}", plan.reason);
         }
+        let mut usual = asked("deep_search", "ask", None);
+        usual.extra.push(("max_iterations".into(), "7".into()));
+        assert_eq!(plan(&usual).rounds, 7);
+        usual.scope = Some(Scope::Tiny);
+        assert_eq!(plan(&usual).rounds, 2);
+        // One word may be a question to an agent that searches by itself.
+        assert_eq!(
+            plan(&Question { text: "IT?".into(), ..asked("search", "ask", None) }).rounds,
+            1
+        );
     }
 
     #[test]

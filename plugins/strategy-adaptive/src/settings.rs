@@ -63,7 +63,7 @@ impl Default for Settings {
             shallow_pages: 3,
             medium_pages: 5,
             deep_pages: 8,
-            max_rounds: 20,
+            max_rounds: 50,
             medium_score: 2,
             deep_score: 6,
             long_question_words: 12,
@@ -127,7 +127,7 @@ pub const SCHEMA: &str = r#"{
     },
     "max_rounds": {
       "description": "Rounds at the very most, whatever the asker allows.",
-      "type": "integer", "minimum": 1, "maximum": 100, "default": 20
+      "type": "integer", "minimum": 1, "maximum": 100, "default": 50
     },
     "medium_score": {
       "description": "A question is of medium level from this score on. Points: 1 for a question of several parts, 1 for a long one, 1 for a goal behind it, 1 for long context; scope tiny -2, large +2; type reference -1, debug +1, architecture +2, research +3.",
@@ -166,7 +166,7 @@ pub const SCHEMA: &str = r#"{
       "type": "integer", "minimum": 1, "maximum": 20, "default": 2
     },
     "verify_rounds": {
-      "description": "Asking: rounds at the most for a deep search, the first included, where the asker does not say.",
+      "description": "Asking: rounds at the most for a deep search, the first included, where neither the asker nor `max_iterations` of [research] says.",
       "type": "integer", "minimum": 2, "maximum": 100, "default": 5
     }
   }

@@ -87,10 +87,15 @@ impl Run<'_> {
     /// Ends with what there is.
     fn give_up(&self, why: &str) -> Choice {
         let note = self.last_error().map(|error| {
+            let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             let unchecked = if self.is_unchecked() { "; the answer is not verified" } else { "" };
-            format!("the last round failed: {}{unchecked}", error.message)
+            format!("the last round failed: {}{hint}{unchecked}", error.message)
         });
-        let reason = if self.has_answer() { StopReason::Limit } else { StopReason::NothingFound };
+        let reason = match self.last_error() {
+            _ if !self.has_answer() => StopReason::NothingFound,
+            Some(_) => StopReason::Other("round-failed".into()),
+            None => StopReason::Limit,
+        };
         finish(reason, why.to_owned(), note)
     }
 
@@ -336,15 +341,21 @@ fn is_lasting(kind: &ErrorKind) -> bool {
         ErrorKind::Auth | ErrorKind::Refused | ErrorKind::InvalidInput | ErrorKind::NotFound => {
             true
         }
-        ErrorKind::RateLimited(_) | ErrorKind::Unavailable => false,
+        // The host has waited for a limit that passes soon.
+        ErrorKind::RateLimited(_) => true,
+        ErrorKind::Unavailable => false,
         ErrorKind::Other(name) => matches!(
             name.as_str(),
             "cli-not-found"
+                | "cli-outdated"
                 | "context-overflow"
+                | "correction-file"
                 | "model-not-found"
+                | "prompt"
                 | "quota-exhausted"
                 | "safety-blocked"
                 | "store-error"
+                | "turn-limit"
         ),
     }
 }

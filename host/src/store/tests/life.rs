@@ -97,7 +97,7 @@ async fn a_cancelled_task_stays_cancelled() {
 }
 
 #[tokio::test]
-async fn the_user_can_have_a_failed_or_cancelled_task_taken_up_again() {
+async fn the_user_can_have_a_task_that_ended_taken_up_again() {
     for ending in [Ending::Cancelled, Ending::Failed] {
         let (_directory, store) = scratch();
         let claim = create(&store, "question").await;
@@ -107,13 +107,13 @@ async fn the_user_can_have_a_failed_or_cancelled_task_taken_up_again() {
         let again = store.reopen_task(&claim.id).await.unwrap();
         let task = store.task(&claim.id).await.unwrap().unwrap();
         assert_eq!((task.status, task.rounds, task.finished_at), (Status::Running, 1, None));
-        assert_eq!(store.result(&claim.id).await.unwrap(), None);
+        assert!(store.result(&claim.id).await.unwrap().is_some(), "until there is another");
         let late = store.save_round(&claim, round(2)).await;
         assert_eq!(late, Err(StoreError::LostOwnership { task: claim.id.clone() }));
         store.save_round(&again, round(2)).await.unwrap();
         store.finish_task(&again, end(Ending::Completed)).await.unwrap();
         let refused = StoreError::Finished { task: claim.id.clone(), status: Status::Completed };
-        assert_eq!(store.reopen_task(&claim.id).await, Err(refused));
+        assert_eq!(store.claim_task(&claim.id).await, Err(refused));
     }
 }
 
