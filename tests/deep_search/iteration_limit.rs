@@ -66,3 +66,14 @@ fn a_bad_value_is_warned_about_and_the_default_stays() {
         assert_eq!(asked.log("[INFO] Deep search round 1/5...").len(), 1);
     }
 }
+
+/// A file that was merely found cannot make research dearer by way of the strategy.
+#[test]
+fn a_strategy_takes_no_more_rounds_than_it_was_given() {
+    let user = Researcher::new();
+    user.fake.otherwise(&Run::answers(&report("Draft", false)));
+    let dear = "[plugins.strategy-adaptive.settings]\nverify_rounds = 50\nmax_rounds = 50\n";
+    std::fs::write(user.home.work().join("plugins.toml"), dear).expect("room");
+    user.run(["research", "How deep?"]).assert_success();
+    assert_eq!(user.fake.runs().len(), 5);
+}

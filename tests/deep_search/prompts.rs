@@ -85,6 +85,8 @@ fn a_broken_prompt_is_refused_at_start_with_file_and_line() {
         };
         assert!(refused.stderr.contains(&place), "{place}: {}", refused.stderr);
         assert!(refused.stderr.contains(words), "{words}: {}", refused.stderr);
+        // What was researched before can still be read.
+        user.run(["history"]).assert_success();
     }
 }
 

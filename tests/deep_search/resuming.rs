@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::lifecycle::assert_database_is_sound;
 use crate::support::client::Client;
 use crate::support::gemini_cli::{Recorded, Run};
-use crate::support::researcher::{Asked, Researcher, fenced, report};
+use crate::support::researcher::{Asked, Researcher, fenced, plain_report, report, structured};
 
 /// A server in the middle of round 2, whose first round is done, and the number of
 /// its request.
@@ -157,12 +157,79 @@ fn two_servers_do_not_work_on_one_task() {
     let mut one = user.connect();
     let working = one.begin("deep_search", json!({ "resume": id }));
     user.fake.wait_for_runs(3);
-    let other = user.ask("deep_search", json!({ "resume": id }));
-    assert_eq!(other.answer["success"], false, "{:#}", other.answer);
-    assert!(other.answer["error"]["hint"].is_string(), "{:#}", other.answer);
+    // Others see that it runs, and may wait for it.
+    let other = user.ask("deep_search", json!({ "resume": id, "max_wait_seconds": 1 }));
+    assert_eq!(other.answer["status"], "running", "{:#}", other.answer);
+    let mut two = user.connect();
+    let waiting = two.begin("deep_search", json!({ "resume": id }));
     hold.release();
-    let answer = crate::support::researcher::structured(&one.answer(working));
-    assert_eq!(answer["result"], "Checked");
+    for answer in [one.answer(working), two.answer(waiting)] {
+        assert_eq!(structured(&answer)["result"], "Checked");
+    }
+    assert_eq!(user.fake.runs().len(), 3);
+}
+
+/// A question is not sent elsewhere than where it was asked.
+#[test]
+fn a_task_is_not_resumed_with_other_backends() {
+    let user = Researcher::new();
+    user.fake.then(&Run::bad_key());
+    let failed = user.deep_search("How deep?");
+    let id = failed.answer["task_id"].as_str().expect("an id");
+    let refused = user.run(["deep-search", "--docs", ".", "--resume", id]).assert_wrong_input();
+    assert!(refused.stderr.contains("was served by agent-gemini-cli"), "{}", refused.stderr);
+    assert_eq!(user.fake.runs().len(), 1);
+}
+
+/// One prompt is one prompt, whatever limit is named with it.
+#[test]
+fn a_search_that_is_resumed_stays_one_round() {
+    let user = Researcher::new();
+    user.fake.then(&Run::bad_key()).otherwise(&Run::answers(&plain_report("Found")));
+    let failed = user.ask("search", json!({ "query": "How deep?" }));
+    let id = failed.answer["task_id"].as_str().expect("an id");
+    let resumed = user.ask("deep_search", json!({ "resume": id, "max_iterations": 5 }));
+    assert_eq!(resumed.answer["result"], "Found", "{:#}", resumed.answer);
+    assert_eq!(resumed.answer["verified"], false);
+    assert_eq!(user.fake.runs().len(), 2);
+}
+
+/// What was broken off for good can be verified later, and what was not is only
+/// shown.
+#[test]
+fn a_report_whose_verification_was_broken_off_can_be_verified_later() {
+    let user = Researcher::new();
+    user.fake.then(&Run::answers(&report("Draft", false))).then(&Run::bad_key());
+    let unverified = user.deep_search("How deep?");
+    let answer = &unverified.answer;
+    assert_eq!((&answer["status"], &answer["result"]), (&json!("completed"), &json!("Draft")));
+    assert_eq!(answer["stop_reason"], "round-failed");
+    let note = answer["note"].as_str().expect("a note");
+    assert!(note.contains("GEMINI_API_KEY") && note.contains("not verified"), "{note}");
+    let id = answer["task_id"].as_str().expect("an id");
+
+    user.fake.then(&Run::answers(&report("Checked", true)));
+    for _ in 0..2 {
+        let resumed = user.ask("deep_search", json!({ "resume": id }));
+        assert_eq!(resumed.answer["result"], "Checked", "{:#}", resumed.answer);
+        assert_eq!(resumed.answer["verified"], true);
+    }
+    assert_eq!(user.fake.runs().len(), 3);
+}
+
+/// Another limit than it was started with lets it go on.
+#[test]
+fn a_search_at_its_limit_goes_on_with_a_higher_one() {
+    let user = Researcher::new();
+    user.fake.otherwise(&Run::answers(&report("Draft", false)));
+    let arguments = json!({ "query": "How deep?", "max_iterations": 2 });
+    let stopped = user.ask("deep_search", arguments);
+    let id = stopped.answer["task_id"].as_str().expect("an id");
+    let shown = user.ask("deep_search", json!({ "resume": id }));
+    assert_eq!(shown.answer["metadata"]["iterations"], 2);
+    assert_eq!(user.fake.runs().len(), 2);
+    let further = user.ask("deep_search", json!({ "resume": id, "max_iterations": 3 }));
+    assert_eq!(further.answer["metadata"]["iterations"], 3, "{:#}", further.answer);
     assert_eq!(user.fake.runs().len(), 3);
 }
 

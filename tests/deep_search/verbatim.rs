@@ -46,5 +46,6 @@ fn a_report_that_is_not_quite_json_needs_no_correction() {
     user.fake.otherwise(&Run::answers(careless));
     let asked = user.deep_search("How deep?");
     assert_eq!(asked.answer["result"], "# Depth\n\n```text\n{923 m}\n```\n\nThat is all.");
-    assert_eq!(user.fake.runs().len(), 1);
+    // The answer, and the round that checks it.
+    assert_eq!(user.fake.runs().len(), 2);
 }

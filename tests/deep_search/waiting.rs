@@ -87,3 +87,23 @@ fn a_task_that_is_not_known_cannot_be_resumed() {
     }
     assert!(user.fake.runs().is_empty());
 }
+
+/// Nobody waits for it, and it fails: it does not come alive by itself.
+#[test]
+fn a_task_that_was_left_alone_and_fails_stays_failed() {
+    let user = Researcher::new();
+    let mut hold = user.fake.hold();
+    user.fake.then(&Run::bad_key().held_by(&hold));
+    let mut client = user.connect();
+    let arguments = json!({ "query": "How deep?", "max_wait_seconds": 1 });
+    let handle = structured(&client.call_tool("deep_search", arguments));
+    assert_eq!(handle["status"], "running", "{handle:#}");
+    hold.release();
+    user.wait_for_status(&["failed"]);
+    // What it told is in the log all the same.
+    client.wait_for_log("[WARN] Round 1 failed");
+    let ended = client.end();
+    assert!(!ended.stderr.contains("round 2/"), "{}", ended.stderr);
+    assert_eq!(user.wait_for_status(&["failed"])["rounds"], 1);
+    assert_eq!(user.fake.runs().len(), 1);
+}

@@ -184,7 +184,7 @@ pub struct DeepSearchArguments {
     /// Go on with a task that was cancelled or interrupted, or that failed
     #[arg(long, value_name = "ID", conflicts_with_all = ["question", "scope", "context"], help_heading = "How far to go")]
     pub resume: Option<String>,
-    /// Stop after this many rounds, verified or not
+    /// Stop after this many rounds, verified or not; 2 to 50, usually 5
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=50), help_heading = "How far to go")]
     pub max_iterations: Option<u32>,
     /// How large the work is that the question belongs to; a large one gets more rounds
