@@ -90,6 +90,7 @@ struct Fixture {
     prompts: Prompts,
     events: EventSink,
     cycles: u32,
+    mask: Mask,
 }
 
 impl Fixture {
@@ -105,7 +106,7 @@ impl Fixture {
         let recorder = Recorder::new(store.clone(), Ok(claim.clone()));
         let prompts = Prompts::load(directory.path()).unwrap();
         let events: EventSink = Arc::new(|_| {});
-        Self { directory, store, recorder, claim, prompts, events, cycles: 3 }
+        Self { directory, store, recorder, claim, prompts, events, cycles: 3, mask: Mask::default() }
     }
 
     /// Runs the cycle; returns what came of it, how long it took, and the tokens.
@@ -113,6 +114,7 @@ impl Fixture {
         let cycle = Cycle {
             agent,
             agent_name: "scripted",
+            mask: &self.mask,
             extractor: &Strict,
             recorder: &self.recorder,
             events: &self.events,
