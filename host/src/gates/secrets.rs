@@ -178,7 +178,8 @@ pub(in crate::gates) fn holds(bytes: &[u8], secret: &Secret) -> bool {
 fn find(bytes: &[u8], needle: &[u8], mut position: usize) -> Option<(usize, usize)> {
     let first = *needle.first()?;
     loop {
-        position += bytes[position..].iter().position(|byte| [first, b'%', b'\\'].contains(byte))?;
+        position +=
+            bytes[position..].iter().position(|byte| [first, b'%', b'\\'].contains(byte))?;
         if let Some(length) = length_of_match(&bytes[position..], needle) {
             return Some((position, position + length));
         }
@@ -210,7 +211,8 @@ fn length_of_match(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 /// How long the `\u002F` or `\/` at the start is, if it stands for this byte. JSON
 /// within JSON doubles the backslash each time.
 fn length_of_escape(bytes: &[u8], expected: u8) -> Option<usize> {
-    let backslashes = bytes.iter().take(MOST_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
+    let backslashes =
+        bytes.iter().take(MOST_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
     if backslashes == 0 {
         return None;
     }

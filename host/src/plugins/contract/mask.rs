@@ -86,9 +86,7 @@ fields!(Source { url, title, location, published, extra });
 fields!(Passage { source, text, score });
 fields!(Finding { text, quote, source });
 fields!(Usage { input_tokens, output_tokens, searches, pages, cost_usd, extra });
-fields!(AgentReply {
-    text, findings, quality, follow_ups, queries, sources, model, usage, extra
-});
+fields!(AgentReply { text, findings, quality, follow_ups, queries, sources, model, usage, extra });
 fields!(Hit { passage, complete });
 fields!(SearchResults { hits, usage });
 fields!(Preparation { items, updated, removed, notes });
@@ -202,12 +200,9 @@ mod tests {
             extra: vec![(KEY.to_owned(), KEY.to_owned())],
         };
         let passage = Passage { source: source(), text: KEY.to_owned(), score: 1.0 };
-        let results =
-            SearchResults { hits: vec![Hit { passage, complete: true }], usage: usage() };
-        let finish = Step::Finish {
-            reason: StopReason::Other(KEY.to_owned()),
-            note: Some(KEY.to_owned()),
-        };
+        let results = SearchResults { hits: vec![Hit { passage, complete: true }], usage: usage() };
+        let finish =
+            Step::Finish { reason: StopReason::Other(KEY.to_owned()), note: Some(KEY.to_owned()) };
         for shown in [
             format!("{masked:?}"),
             format!("{:?}", job().masked(&mask)),

@@ -17,7 +17,8 @@ use crate::config::Limits;
 use crate::gates::Gates;
 use crate::gates::secrets::Mask;
 use crate::plugins::contract::{
-    self as plain, Agent, Estimator, Extractor, Masked, Pages, ProgressSink, Research, Search, Strategy,
+    self as plain, Agent, Estimator, Extractor, Masked, Pages, ProgressSink, Research, Search,
+    Strategy,
 };
 use crate::plugins::limits::{LimitPassed, describe};
 use crate::plugins::runtime::{Running, Runtime};
