@@ -96,7 +96,7 @@ fn the_key_is_in_the_environment_of_the_cli_and_nowhere_else() {
 
 /// A text as JSON may write it: no character as it is.
 fn escaped(text: &str) -> String {
-    text.bytes().map(|byte| format!("\\u{:04x}", u32::from(byte))).collect()
+    text.bytes().flat_map(|byte| ["\\u00".to_owned(), format!("{byte:02x}")]).collect()
 }
 
 /// An event with the word ESCAPED in place of the key, which is then written escaped.

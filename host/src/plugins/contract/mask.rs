@@ -34,13 +34,17 @@ impl Masked for String {
 
 impl<T: Masked> Masked for Option<T> {
     fn hide(&mut self, mask: &Mask) {
-        self.iter_mut().for_each(|value| value.hide(mask));
+        if let Some(value) = self {
+            value.hide(mask);
+        }
     }
 }
 
 impl<T: Masked> Masked for Vec<T> {
     fn hide(&mut self, mask: &Mask) {
-        self.iter_mut().for_each(|value| value.hide(mask));
+        for value in self {
+            value.hide(mask);
+        }
     }
 }
 
