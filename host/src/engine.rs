@@ -218,6 +218,7 @@ fn summary(status: PluginStatus, config: &Config) -> PluginSummary {
         sha256: identity.map(|identity| identity.digest),
         source: status.config.source,
         grants: status.config.grants,
+        settings: status.config.settings,
         used_by: used_by(&name, config),
         name,
         problem,

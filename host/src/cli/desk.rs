@@ -77,6 +77,7 @@ pub struct PluginSummary {
     /// Of the bytes that were loaded; lower-case hexadecimal.
     pub sha256: Option<String>,
     pub grants: Grants,
+    pub settings: serde_json::Map<String, serde_json::Value>,
     /// The tools it serves, or `every tool` for strategy and extractor.
     pub used_by: Vec<String>,
     /// Why it cannot be used, or how its last call failed.

@@ -142,6 +142,7 @@ pub(super) mod tests {
                 }],
                 ..Grants::default()
             },
+            settings: serde_json::Map::new(),
             used_by: vec!["search".to_owned(), "research".to_owned()],
             problem: None,
         }
@@ -191,6 +192,7 @@ pub(super) mod tests {
                 environment: vec!["GEMINI_API_KEY".to_owned()],
                 ..Grants::default()
             },
+            settings: serde_json::Map::new(),
             used_by: vec!["research".to_owned()],
             problem: Some(ErrorReport {
                 code: "PLUGIN".to_owned(),

@@ -117,6 +117,12 @@ impl HttpGate {
         }
     }
 
+    /// What is sent for the plugin, and must not come back.
+    pub(in crate::gates) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let bound = self.bindings.iter().filter_map(|binding| self.secrets.get(&binding.name));
+        bound.map(|secret| Secret::new(secret.expose()))
+    }
+
     pub async fn send(&self, request: Request) -> Result<Response, GateError> {
         let limit = request.timeout.map_or(self.limits.total, |asked| asked.min(self.limits.total));
         let result = match tokio::time::timeout(limit, self.follow(request)).await {

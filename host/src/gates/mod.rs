@@ -9,9 +9,24 @@ pub mod secrets;
 
 pub use error::{GateError, GateErrorKind};
 
+use self::secrets::Mask;
+
 /// All that one plugin can reach, each gate with that plugin's grants.
 pub struct Gates {
     pub http: http::HttpGate,
     pub process: process::ProcessGate,
     pub documents: documents::DocumentsGate,
+    /// What the plugin must not tell of what went through them.
+    pub mask: Mask,
+}
+
+impl Gates {
+    pub fn new(
+        http: http::HttpGate,
+        process: process::ProcessGate,
+        documents: documents::DocumentsGate,
+    ) -> Self {
+        let mask = Mask::new(http.secrets().chain(process.secrets()));
+        Self { http, process, documents, mask }
+    }
 }

@@ -34,6 +34,7 @@ use self::directory::PrivateDirectory;
 pub use self::directory::clear_leftovers;
 use self::environment::Environment;
 pub use self::group::end_all;
+use super::secrets::Secret;
 use super::{GateError, GateErrorKind};
 use crate::config::resolved::Grants;
 
@@ -107,6 +108,13 @@ impl ProcessGate {
         Self { programs: grants.commands.clone(), environment, limits }
     }
 
+    /// What the programs are given, and must not tell.
+    pub(in crate::gates) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let given = self.environment.secrets();
+        let copies: Vec<Secret> = given.iter().map(|one| Secret::new(one.expose())).collect();
+        copies.into_iter()
+    }
+
     /// Where a granted program is installed.
     pub fn locate(&self, program: &str) -> Result<PathBuf, GateError> {
         if !self.programs.iter().any(|granted| granted == program) {
@@ -175,11 +183,25 @@ fn system_command(program: &std::path::Path) -> std::process::Command {
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "there is no safe way to act between fork and exec")]
 fn end_with_us(command: &mut std::process::Command) {
-    use rustix::process::{Signal, set_parent_process_death_signal};
+    use rustix::process::{Signal, getpid, set_parent_process_death_signal};
+    let parent = getpid();
     // SAFETY: what runs between fork and exec must not allocate, lock or unwind. It is
-    // one system call, and an error that is a number.
+    // two system calls, and an error that is a number.
     unsafe {
-        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+        command.pre_exec(move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            still_child_of(parent)
+        });
+    }
+}
+
+/// Whoever was orphaned before it had asked for the signal never gets it.
+#[cfg(target_os = "linux")]
+fn still_child_of(parent: rustix::process::Pid) -> io::Result<()> {
+    if rustix::process::getppid() == Some(parent) {
+        Ok(())
+    } else {
+        Err(rustix::io::Errno::SRCH.into())
     }
 }
 

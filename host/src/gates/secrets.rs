@@ -1,8 +1,10 @@
 //! Secrets: the only code that holds a key. They are read once, from the
 //! environment; nothing can print them, and only the gates can look inside.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -12,6 +14,9 @@ const MASK: &str = "[secret]";
 /// Shorter values are not looked for by `redact`: they protect nothing, and
 /// would tear holes into ordinary words.
 const SHORTEST_REDACTED: usize = 6;
+
+/// JSON in JSON in JSON in JSON, as no one writes it.
+const MOST_BACKSLASHES: usize = 8;
 
 /// A value that cannot be printed, and is wiped from memory when dropped.
 pub struct Secret(Zeroizing<String>);
@@ -88,16 +93,53 @@ impl Secrets {
     }
 
     /// The text with every known secret masked, also where it is written as
-    /// part of a URL.
+    /// part of a URL or of JSON.
     pub fn redact(&self, text: &str) -> String {
-        let bytes = redact_bytes(text.as_bytes().to_vec(), self.by_name.values().flatten());
-        String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        redact_text(text, self.by_name.values().flatten())
     }
 }
 
+/// What one plugin was given to use and must not tell. A gate masks what it hands to
+/// the plugin; but a plugin puts pieces together and decodes them, so what it says is
+/// masked once more.
+#[derive(Debug, Clone, Default)]
+pub struct Mask(Arc<[Secret]>);
+
+impl Mask {
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let worth_hiding = |secret: &Secret| secret.expose().len() >= SHORTEST_REDACTED;
+        Self(secrets.into_iter().filter(worth_hiding).collect())
+    }
+
+    /// With nothing to hide, nothing need be looked at.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn text<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        if !self.0.iter().any(|secret| holds(text.as_bytes(), secret)) {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(redact_text(text, self.0.iter()))
+    }
+
+    pub fn apply(&self, text: &mut String) {
+        if let Cow::Owned(masked) = self.text(text) {
+            *text = masked;
+        }
+    }
+}
+
+fn redact_text<'secrets>(
+    text: &str,
+    secrets: impl IntoIterator<Item = &'secrets Secret>,
+) -> String {
+    String::from_utf8(redact_bytes(text.as_bytes().to_vec(), secrets))
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// The bytes with the secrets masked: a server may echo what it was sent, plain or
-/// as part of a URL.
+/// as part of a URL or of JSON.
 pub(in crate::gates) fn redact_bytes<'secrets>(
     mut bytes: Vec<u8>,
     secrets: impl IntoIterator<Item = &'secrets Secret>,
@@ -126,7 +168,7 @@ pub(in crate::gates) fn redact_bytes<'secrets>(
     bytes
 }
 
-/// Whether the bytes hold the secret, plain or as part of a URL.
+/// Whether the bytes hold the secret, plain or as part of a URL or of JSON.
 pub(in crate::gates) fn holds(bytes: &[u8], secret: &Secret) -> bool {
     let needle = secret.expose().as_bytes();
     needle.len() >= SHORTEST_REDACTED && find(bytes, needle, 0).is_some()
@@ -136,7 +178,8 @@ pub(in crate::gates) fn holds(bytes: &[u8], secret: &Secret) -> bool {
 fn find(bytes: &[u8], needle: &[u8], mut position: usize) -> Option<(usize, usize)> {
     let first = *needle.first()?;
     loop {
-        position += bytes[position..].iter().position(|byte| *byte == first || *byte == b'%')?;
+        position +=
+            bytes[position..].iter().position(|byte| [first, b'%', b'\\'].contains(byte))?;
         if let Some(length) = length_of_match(&bytes[position..], needle) {
             return Some((position, position + length));
         }
@@ -145,7 +188,8 @@ fn find(bytes: &[u8], needle: &[u8], mut position: usize) -> Option<(usize, usiz
 }
 
 /// How many bytes at the start spell the needle. Any of them may be
-/// percent-encoded, in either case: writers of URLs differ in which they encode.
+/// percent-encoded, in either case, or escaped as JSON has it: writers differ in
+/// which they encode.
 fn length_of_match(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     if bytes.starts_with(needle) {
         return Some(needle.len());
@@ -158,17 +202,39 @@ fn length_of_match(bytes: &[u8], needle: &[u8]) -> Option<usize> {
         } else if rest.first() == Some(expected) {
             length += 1;
         } else {
-            return None;
+            length += length_of_escape(rest, *expected)?;
         }
     }
     Some(length)
 }
 
+/// How long the `\u002F` or `\/` at the start is, if it stands for this byte. JSON
+/// within JSON doubles the backslash each time.
+fn length_of_escape(bytes: &[u8], expected: u8) -> Option<usize> {
+    let backslashes =
+        bytes.iter().take(MOST_BACKSLASHES).take_while(|byte| **byte == b'\\').count();
+    if backslashes == 0 {
+        return None;
+    }
+    match &bytes[backslashes..] {
+        [b'u', b'0', b'0', high, low, ..] if byte_of(*high, *low) == Some(expected) => {
+            Some(backslashes + 5)
+        }
+        // A letter after a backslash would be another character.
+        [byte, ..] if *byte == expected && byte.is_ascii_punctuation() => Some(backslashes + 1),
+        _ => None,
+    }
+}
+
 /// The byte that a `%2F` at the start stands for.
 fn percent_decoded(bytes: &[u8]) -> Option<u8> {
     let [b'%', high, low, ..] = bytes else { return None };
+    byte_of(*high, *low)
+}
+
+fn byte_of(high: u8, low: u8) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
 #[cfg(test)]
@@ -228,6 +294,32 @@ mod tests {
             "[secret] [secret] [secret] abc%2Fdef%2Bgh%6"
         );
         assert_eq!(known.redact("nothing here, 100%"), "nothing here, 100%");
+    }
+
+    #[test]
+    fn redaction_masks_what_json_escapes() {
+        let known = secrets(&[("A", "abc/def+ghi")]);
+        for text in [
+            r"\u0061bc/def+ghi",
+            r"abc\/def\u002bgh\u0069",
+            r"abc\u002Fdef%2Bghi",
+            r"\\u0061bc\\/def+ghi",
+            r"\u0061\u0062\u0063\u002f\u0064\u0065\u0066\u002b\u0067\u0068\u0069",
+        ] {
+            assert_eq!(known.redact(&format!("k: {text}.")), "k: [secret].", "{text}");
+        }
+        for text in [r"\abc\n/def+ghi", r"\u0062bc/def+ghi", r"\u0061bc/def+gh\u00", r"\u0061"] {
+            assert_eq!(known.redact(text), text);
+        }
+    }
+
+    #[test]
+    fn a_mask_copies_only_what_it_changes() {
+        let mask = Mask::new(["common-start", "common-start-and-more", "short"].map(Secret::new));
+        assert!(matches!(mask.text("short and common"), Cow::Borrowed("short and common")));
+        assert_eq!(mask.text("a common-start-and-more b"), "a [secret] b");
+        assert!(!mask.is_empty() && Mask::new([Secret::new("short")]).is_empty());
+        assert!(!format!("{mask:?}").contains("common"));
     }
 
     #[test]

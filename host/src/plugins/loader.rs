@@ -104,20 +104,20 @@ impl Loader {
             shape.imports(engine).map(|(import, _)| import),
         )?;
 
-        let gates = Gates {
-            http: HttpGate::new(&config.grants, self.secrets.clone()),
-            process: ProcessGate::with_limits(
+        let gates = Gates::new(
+            HttpGate::new(&config.grants, self.secrets.clone()),
+            ProcessGate::with_limits(
                 &config.grants,
                 // A program may run as long as the call that started it.
                 ProcessLimits { timeout: config.limits.timeout, ..ProcessLimits::default() },
             ),
-            documents: DocumentsGate::new(
+            DocumentsGate::new(
                 &config.grants.directories,
                 self.index_directory.clone(),
                 name,
                 &digest,
             ),
-        };
+        );
         let settings = serde_json::Value::Object(config.settings.clone()).to_string();
         let plugin = v0_1::Plugin::new(
             name,

@@ -13,7 +13,7 @@ use super::loader::{Loaded, Loader};
 use super::runtime::Runtime;
 use super::{Kind, LoadError, v0_1};
 use crate::config::{Config, PluginConfig};
-use crate::gates::secrets::Secrets;
+use crate::gates::secrets::{Mask, Secrets};
 
 type Slot = Arc<OnceCell<Arc<Loaded>>>;
 
@@ -87,6 +87,12 @@ impl Plugins {
 
     pub async fn research(&self, name: &str) -> Result<Arc<dyn Research>, LoadError> {
         Ok(self.of_kind(name, Kind::Research).await?)
+    }
+
+    /// What a plugin was given to use and must not tell, for whatever is made of what
+    /// it said.
+    pub async fn mask(&self, name: &str) -> Result<Mask, LoadError> {
+        Ok(self.loaded(name).await?.plugin.mask().clone())
     }
 
     /// Loads the plugins that are in use, so that the first question finds them

@@ -5,7 +5,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::plugins::contract::Source;
+use crate::gates::secrets::Mask;
+use crate::plugins::contract::{Masked, Source};
 use crate::prompts::is_placeholder;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +61,17 @@ impl Answer {
     }
 }
 
+/// Its texts were decoded after the agent's own were masked.
+impl Masked for Answer {
+    fn hide(&mut self, mask: &Mask) {
+        let Self { report, success: _, verified: _, sources, queries, summary } = self;
+        report.hide(mask);
+        sources.hide(mask);
+        queries.hide(mask);
+        summary.hide(mask);
+    }
+}
+
 /// A source as models name them: a URL, a URL among words, or an object.
 fn source(value: &Value) -> Option<Source> {
     let (text, title) = match value {
@@ -96,6 +108,7 @@ fn source(value: &Value) -> Option<Source> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gates::secrets::Secret;
 
     #[test]
     fn the_whole_form() {
@@ -120,6 +133,22 @@ mod tests {
         assert!(Answer::read(r#"{"report": " \n"}"#).unwrap_err().contains("empty"));
         assert!(Answer::read(r#"{"verified": true}"#).unwrap_err().contains("report"));
         assert!(Answer::read("[]").is_err());
+    }
+
+    #[test]
+    fn no_text_of_it_keeps_a_secret() {
+        let mask = Mask::new([Secret::new("clé-canary")]);
+        let answer = Answer::read(
+            r#"{"report": "a cl\u00e9-canary b", "metadata": {"summary": "cl\u00e9-canary",
+                "sources_visited": [{"url": "https://a.example/cl\u00e9-canary",
+                                     "title": "cl\u00e9-canary"}],
+                "search_queries_used": ["cl\u00e9-canary"]}}"#,
+        )
+        .unwrap();
+        assert!(answer.report.contains("clé-canary"));
+        let masked = answer.masked(&mask);
+        assert_eq!(masked.report, "a [secret] b");
+        assert!(!format!("{masked:?}").contains("canary"), "{masked:?}");
     }
 
     #[test]

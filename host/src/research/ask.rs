@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::answer::Answer;
 use super::cycle::{Answered, Cycle};
 use super::{Progress, Run, named};
+use crate::gates::secrets::Mask;
 use crate::plugins::CallError;
 use crate::plugins::contract::{
     Agent, AgentReply, AgentRequest, ErrorKind, Extractor, PluginError, Purpose, Question, Round,
@@ -37,6 +38,7 @@ pub struct Asker<'a> {
 struct Parts {
     agent: Arc<dyn Agent>,
     extractor: Arc<dyn Extractor>,
+    mask: Mask,
 }
 
 impl<'a> Asker<'a> {
@@ -59,6 +61,7 @@ impl<'a> Asker<'a> {
         let cycle = Cycle {
             agent: &*parts.agent,
             agent_name: name,
+            mask: &parts.mask,
             extractor: &*parts.extractor,
             recorder: run.recorder,
             events: run.events,
@@ -79,9 +82,10 @@ impl<'a> Asker<'a> {
 
     async fn parts(&mut self, agent: &str) -> Result<&Parts, CallError> {
         if self.parts.is_none() {
+            let mask = self.run.plugins.mask(agent).await?;
             let agent = self.run.plugins.agent(agent).await?;
             let extractor = self.run.plugins.extractor().await?;
-            self.parts = Some(Parts { agent, extractor });
+            self.parts = Some(Parts { agent, extractor, mask });
         }
         Ok(self.parts.as_ref().expect("made above"))
     }

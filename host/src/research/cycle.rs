@@ -10,9 +10,10 @@ use super::answer::Answer;
 use super::event::{Event, EventSink, progress_of};
 use super::invalid_output::InvalidOutput;
 use super::recorder::{Call, Recorder, to_json};
+use crate::gates::secrets::Mask;
 use crate::plugins::CallError;
 use crate::plugins::contract::{
-    Agent, AgentReply, AgentRequest, ErrorKind, Extractor, PluginError, Purpose, Usage,
+    Agent, AgentReply, AgentRequest, ErrorKind, Extractor, Masked as _, PluginError, Purpose, Usage,
 };
 use crate::prompts::{Prompt, Prompts, Values};
 
@@ -26,6 +27,8 @@ const UNKNOWN_WAIT: Duration = Duration::from_secs(5);
 pub struct Cycle<'a> {
     pub agent: &'a dyn Agent,
     pub agent_name: &'a str,
+    /// What the agent must not tell, for what is decoded out of its answer.
+    pub mask: &'a Mask,
     pub extractor: &'a dyn Extractor,
     pub recorder: &'a Recorder,
     pub events: &'a EventSink,
@@ -199,12 +202,15 @@ impl Cycle<'_> {
         let extraction = match self.extractor.extract(text, prompt.schema()).await {
             Ok(extraction) => extraction,
             Err(error @ CallError::Load(_)) => return Err(Failure::Lasting(error)),
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Err(error.to_string().masked(self.mask))),
         };
         for note in &extraction.notes {
-            tracing::debug!("reading the answer: {note}");
+            tracing::debug!("reading the answer: {}", self.mask.text(note));
         }
-        Ok(Answer::read(&extraction.json))
+        let answer = Answer::read(&extraction.json);
+        Ok(answer
+            .map(|answer| answer.masked(self.mask))
+            .map_err(|problem| problem.masked(self.mask)))
     }
 
     /// What is left when there are no more cycles.

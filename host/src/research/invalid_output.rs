@@ -13,6 +13,8 @@ use uuid::Uuid;
 const DIRECTORY: &str = "corrections";
 const PREFIX: &str = "temp-invalid-output-";
 const SUFFIX: &str = ".txt";
+/// As long as it is not locked.
+const UNLOCKED: &str = ".new";
 
 /// The file; dropping it removes it.
 #[derive(Debug)]
@@ -27,6 +29,12 @@ impl InvalidOutput {
     /// Writes the text below the configuration directory.
     pub fn write(configuration: &Path, text: &str) -> io::Result<Self> {
         let parent = configuration.join(DIRECTORY);
+        if parent.is_symlink() {
+            return Err(io::Error::other(format!(
+                "{} is a link, which is not followed; a directory has to be there",
+                parent.display()
+            )));
+        }
         loop {
             // Two corrections in the same second do not meet.
             let directory = parent.join(Uuid::new_v4().to_string());
@@ -50,8 +58,9 @@ impl InvalidOutput {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        // It has its name only once it is locked: until then nobody looks for it.
-        let unlocked = path.with_extension("new");
+        // It has its name only once it is locked. Who clears up in between takes the
+        // other one away, and then it is written again.
+        let unlocked = directory.join(format!("{PREFIX}{seconds}{UNLOCKED}"));
         let mut file = options.open(&unlocked)?;
         file.lock()?;
         file.write_all(text.as_bytes())?;
@@ -81,22 +90,36 @@ fn make_private(directory: &Path) -> io::Result<()> {
 }
 
 /// Removes the files that crashed processes have left, and tells how many there
-/// were. Those of living processes stay.
+/// were. Those of living processes stay, and a directory that cannot be read does
+/// not keep the others from being cleared.
 pub fn clear(configuration: &Path) -> io::Result<usize> {
     let mut removed = remove_free(configuration)?;
     let parent = configuration.join(DIRECTORY);
+    // A link leads elsewhere, where nothing is ours.
+    if parent.is_symlink() {
+        tracing::warn!("{} is a link, and is not cleared", parent.display());
+        return Ok(removed);
+    }
     let directories = match fs::read_dir(&parent) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(removed),
         Err(error) => return Err(error),
     };
     for directory in directories.flatten().map(|entry| entry.path()) {
-        // A link leads elsewhere, where nothing is ours.
-        if !directory.is_symlink() && directory.is_dir() {
-            removed += remove_free(&directory)?;
-            // Fails where a file is still needed, as it should.
-            let _ = fs::remove_dir(&directory);
+        if directory.is_symlink() || !directory.is_dir() {
+            continue;
         }
+        match remove_free(&directory) {
+            Ok(count) => removed += count,
+            // Another process has cleared it just now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                tracing::warn!("cannot clear {}: {error}", directory.display());
+                continue;
+            }
+        }
+        // Fails where a file is still needed, as it should.
+        let _ = fs::remove_dir(&directory);
     }
     Ok(removed)
 }
@@ -109,7 +132,9 @@ fn remove_free(directory: &Path) -> io::Result<usize> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let plain = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if !plain || !name.starts_with(PREFIX) || !name.ends_with(SUFFIX) {
+        let ours =
+            name.starts_with(PREFIX) && [SUFFIX, UNLOCKED].iter().any(|end| name.ends_with(end));
+        if !plain || !ours {
             continue;
         }
         let free = File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
@@ -118,6 +143,8 @@ fn remove_free(directory: &Path) -> io::Result<usize> {
         }
         match fs::remove_file(entry.path()) {
             Ok(()) => removed += 1,
+            // It was given its name, or removed, in between.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!("cannot remove {}: {error}", entry.path().display()),
         }
     }
@@ -182,6 +209,66 @@ mod tests {
         assert!(configuration.path().join("plugins.toml").exists());
         assert!(configuration.path().join("temp-invalid-output-3.md").exists());
         assert_eq!(clear(configuration.path()).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_was_cut_off_before_it_had_its_name_is_cleared() {
+        let configuration = tempfile::tempdir().unwrap();
+        let (cut, held) = (configuration.path().join(DIRECTORY).join("cut"), "held");
+        let held = configuration.path().join(DIRECTORY).join(held);
+        for directory in [&cut, &held] {
+            fs::create_dir_all(directory).unwrap();
+            fs::write(directory.join("temp-invalid-output-1.new"), "half").unwrap();
+        }
+        let living = File::open(held.join("temp-invalid-output-1.new")).unwrap();
+        living.lock().unwrap();
+        assert_eq!(clear(configuration.path()).unwrap(), 1);
+        assert!(!cut.exists());
+        assert!(held.join("temp-invalid-output-1.new").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_directory_that_cannot_be_read_does_not_keep_the_others() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let configuration = tempfile::tempdir().unwrap();
+        let parent = configuration.path().join(DIRECTORY);
+        for name in ["a", "b", "c"] {
+            fs::create_dir_all(parent.join(name)).unwrap();
+            fs::write(parent.join(name).join("temp-invalid-output-1.txt"), "").unwrap();
+        }
+        fs::set_permissions(parent.join("b"), fs::Permissions::from_mode(0o000)).unwrap();
+        // Whoever is root can read it all the same.
+        let readable = fs::read_dir(parent.join("b")).is_ok();
+        assert_eq!(clear(configuration.path()).unwrap(), if readable { 3 } else { 2 });
+        assert_eq!(parent.join("b").exists(), !readable);
+        assert!(!parent.join("a").exists() && !parent.join("c").exists());
+        if !readable {
+            fs::set_permissions(parent.join("b"), fs::Permissions::from_mode(0o700)).unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let configuration = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let foreign = elsewhere.path().join("one/temp-invalid-output-1.txt");
+        fs::create_dir(elsewhere.path().join("one")).unwrap();
+        fs::write(&foreign, "").unwrap();
+        let link = configuration.path().join(DIRECTORY);
+        std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
+        assert_eq!(clear(configuration.path()).unwrap(), 0);
+        assert!(foreign.exists());
+        let error = InvalidOutput::write(configuration.path(), "text").unwrap_err();
+        assert!(error.to_string().contains("is a link"), "{error}");
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
+
+        fs::remove_file(&link).unwrap();
+        fs::create_dir(&link).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path().join("one"), link.join("one")).unwrap();
+        assert_eq!(clear(configuration.path()).unwrap(), 0);
+        assert!(foreign.exists());
     }
 
     #[test]

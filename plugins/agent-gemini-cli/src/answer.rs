@@ -77,7 +77,7 @@ fn run(
         }
     };
     let outcome = transcript.finish();
-    if let Some(error) = failure::of_the_run(&outcome, ending, prompt) {
+    if let Some(error) = failure::of_the_run(&outcome, ending, prompt, settings) {
         return Err(error);
     }
     let names = program.list_files();

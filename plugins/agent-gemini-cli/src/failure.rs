@@ -18,6 +18,12 @@ const INSTALL: &str = "install it with `npm install -g @google/gemini-cli` (it n
     can be named in [tools] of plugins.toml";
 const KEY: &str = "set GEMINI_API_KEY to a valid key (made at https://aistudio.google.com/apikey); \
     for Vertex AI set `auth = \"vertex-ai\"` in [plugins.agent-gemini-cli.settings]";
+const VERTEX: &str = "`auth = \"vertex-ai\"` needs GOOGLE_API_KEY, or GOOGLE_CLOUD_PROJECT and \
+    GOOGLE_CLOUD_LOCATION with the credentials that GOOGLE_APPLICATION_CREDENTIALS names; they \
+    have to be in `grants.environment` of [plugins.agent-gemini-cli]";
+const MACHINE: &str = "`auth = \"compute-default-credentials\"` needs a machine on Google Cloud whose \
+    service account may use Gemini; elsewhere set another `auth` in \
+    [plugins.agent-gemini-cli.settings]";
 const MODEL: &str = "correct `model` or `correction_model` in [plugins.agent-gemini-cli.settings] \
     (or GEMINI_MODEL, GEMINI_CORRECTION_MODEL), or leave it out and let the CLI choose";
 const WAIT: &str = "wait a little and ask again, or use another model or key";
@@ -61,12 +67,17 @@ pub fn prompt_too_long() -> Error {
 }
 
 /// Why a run that has ended is no answer; none if it is one.
-pub fn of_the_run(outcome: &Outcome, ending: Ending, prompt: &str) -> Option<Error> {
+pub fn of_the_run(
+    outcome: &Outcome,
+    ending: Ending,
+    prompt: &str,
+    settings: &Settings,
+) -> Option<Error> {
     let answered = !outcome.text.trim().is_empty();
     if ending == Ending::Exited(0) && answered && !outcome.failed && !outcome.cut {
         return None;
     }
-    let report = Report::new(outcome, ending);
+    let report = Report::new(outcome, ending, settings);
     Some(report.known(prompt).unwrap_or_else(|| report.unknown(outcome, prompt)))
 }
 
@@ -81,10 +92,12 @@ struct Report {
     all: String,
     silent: bool,
     asked: Option<bool>,
+    /// What the login that is set needs.
+    login: &'static str,
 }
 
 impl Report {
-    fn new(outcome: &Outcome, ending: Ending) -> Self {
+    fn new(outcome: &Outcome, ending: Ending, settings: &Settings) -> Self {
         let trouble = outcome.trouble.as_ref();
         let told = trouble.map(|trouble| unwrapped(&trouble.message)).unwrap_or_default();
         let api: Option<Value> = serde_json::from_str(told).ok();
@@ -116,6 +129,11 @@ impl Report {
             all,
             silent: trouble.is_none() && outcome.complaints.is_empty(),
             asked: outcome.asked,
+            login: match settings.auth.as_str() {
+                "vertex-ai" => VERTEX,
+                "compute-default-credentials" => MACHINE,
+                _ => KEY,
+            },
         }
     }
 
@@ -153,7 +171,8 @@ impl Report {
             Ending::Storm => return None,
         };
         if self.says(&["must specify the GEMINI_API_KEY", "set an Auth method"]) || code == 41 {
-            return Some(error(ErrorKind::Auth, "the Gemini CLI has no login", KEY));
+            let message = self.told("the Gemini CLI has no login", prompt);
+            return Some(error(ErrorKind::Auth, message, self.login));
         }
         if self.says(&["FatalTurnLimitedError", "Maximum session turns", "Loop detected"])
             || code == 53
@@ -238,7 +257,8 @@ impl Report {
     /// What the API objects to.
     fn api(&self, prompt: &str) -> Option<Error> {
         if self.says(&["API_KEY_INVALID", "API key not valid", "API key expired"]) {
-            return Some(error(ErrorKind::Auth, "the Gemini API does not accept the key", KEY));
+            let message = "the Gemini API does not accept the key";
+            return Some(error(ErrorKind::Auth, message, self.login));
         }
         if self.says(&["ModelNotFoundError", "is not found for API version"]) {
             return Some(self.model_not_found(prompt));
@@ -266,9 +286,11 @@ impl Report {
                 self.told("the Gemini API refuses the request", prompt),
                 "put the question differently, or use another model",
             ),
-            401 | 403 => {
-                error(ErrorKind::Auth, self.told("the Gemini API refuses the login", prompt), KEY)
-            }
+            401 | 403 => error(
+                ErrorKind::Auth,
+                self.told("the Gemini API refuses the login", prompt),
+                self.login,
+            ),
             404 => self.model_not_found(prompt),
             429 => match self.wait_seconds() {
                 Some(seconds) if seconds > SOON_SECONDS => self.quota(prompt),
@@ -407,5 +429,11 @@ fn cause_in(error_output: &str) -> String {
         let api: Value = serde_json::from_str(cause).unwrap_or_default();
         Some(api["error"]["message"].as_str().unwrap_or(cause).to_owned())
     });
-    telling.or_else(|| lines().next().map(str::to_owned)).unwrap_or_default()
+    telling.unwrap_or_else(|| {
+        let mut lines = lines();
+        let first = lines.next().unwrap_or_default().to_owned();
+        // What a colon announces is a list.
+        let listed = lines.take_while(|line| first.ends_with(':') && line.starts_with('•'));
+        listed.fold(first.clone(), |cause, line| format!("{cause} {line}"))
+    })
 }

@@ -293,6 +293,41 @@ fn complained(line: &str) -> Heard {
 }
 
 #[test]
+fn a_missing_login_is_told_with_the_reason_and_what_the_login_needs() {
+    let error = replay("noauth_stream").0.expect_err("no login");
+    assert_eq!(
+        error.message,
+        "the Gemini CLI has no login: When using Gemini API, you must specify the GEMINI_API_KEY \
+         environment variable"
+    );
+    assert!(error.hint.unwrap().contains("GEMINI_API_KEY"));
+
+    let without = |auth: &str, lines: &[&str]| {
+        let settings = Settings { auth: auth.into(), ..Settings::default() };
+        let heard = lines.iter().map(|line| complained(line)).chain([Heard::Exited(41)]).collect();
+        answer(&settings, &request(), &mut Scripted(heard)).expect_err("no login")
+    };
+    let vertex = without(
+        "vertex-ai",
+        &[
+            "When using Vertex AI, you must specify either:",
+            "• GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION environment variables.",
+            "• GOOGLE_API_KEY environment variable (if using express mode).",
+            "Update your environment and try again (no reload needed if using .env)!",
+        ],
+    );
+    assert_eq!(vertex.kind, ErrorKind::Auth);
+    assert!(vertex.message.contains("either: • GOOGLE_CLOUD_PROJECT and"), "{}", vertex.message);
+    assert!(!vertex.message.contains("Update your"), "{}", vertex.message);
+    let machine = without("compute-default-credentials", &[]);
+    assert_eq!(machine.message, "the Gemini CLI has no login");
+    for (error, words) in [(vertex, "GOOGLE_CLOUD_PROJECT"), (machine, "service account")] {
+        let hint = error.hint.unwrap();
+        assert!(hint.contains(words) && !hint.contains("GEMINI_API_KEY"), "{hint}");
+    }
+}
+
+#[test]
 fn failures_that_exit_with_0_are_failures() {
     let result = |models: &str| {
         said(&format!(r#"{{"type":"result","status":"success","stats":{{"models":{models}}}}}"#))

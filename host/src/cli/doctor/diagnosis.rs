@@ -168,6 +168,9 @@ fn missing_keys(plugin: &PluginSummary, facts: &Facts) -> Vec<Need> {
     };
     let secrets = plugin.grants.secrets.iter().map(|secret| secret.name.as_str());
     let mut needs: Vec<Need> = secrets.filter(|name| is_unset(name)).map(need).collect();
+    if logs_in_without_a_key(plugin) {
+        return needs;
+    }
     // Of the keys that a program is given, one will do.
     let mut given = plugin.grants.environment.iter().filter(|name| is_key(name)).peekable();
     if let Some(first) = given.peek().copied()
@@ -176,6 +179,15 @@ fn missing_keys(plugin: &PluginSummary, facts: &Facts) -> Vec<Need> {
         needs.push(need(first));
     }
     needs
+}
+
+/// Whether the Gemini CLI is to log in to Google Cloud, which has other ways than a
+/// key; whether they work only the CLI can tell.
+fn logs_in_without_a_key(plugin: &PluginSummary) -> bool {
+    let is_gemini =
+        matches!(&plugin.source, PluginSource::Builtin(name) if name == "agent-gemini-cli");
+    let auth = plugin.settings.get("auth").and_then(serde_json::Value::as_str);
+    is_gemini && matches!(auth, Some("vertex-ai" | "compute-default-credentials"))
 }
 
 fn missing_programs(plugin: &PluginSummary, facts: &Facts) -> Vec<Need> {
@@ -495,6 +507,21 @@ mod tests {
         facts.programs[0].path = Some(PathBuf::from("/usr/bin/gemini"));
         let text = diagnose(&facts).as_text(Look::default());
         assert!(text.contains("agent; serves search, deep_search"), "{text}");
+    }
+
+    #[test]
+    fn an_agent_that_logs_in_to_google_cloud_needs_no_key() {
+        let mut facts = healthy();
+        facts.keys[0].1 = false;
+        facts.programs[0].path = Some(PathBuf::from("/usr/bin/gemini"));
+        for (auth, unready) in
+            [("vertex-ai", 0), ("compute-default-credentials", 0), ("gemini-api-key", 1)]
+        {
+            let mut plugin = gemini();
+            plugin.settings.insert("auth".to_owned(), auth.into());
+            facts.checkup.plugins = vec![plugin];
+            assert_eq!(diagnose(&facts).unready, unready, "{auth}");
+        }
     }
 
     #[test]

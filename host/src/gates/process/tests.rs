@@ -680,6 +680,16 @@ async fn arguments_that_are_too_long_are_an_input_error() {
     assert_eq!(spawn_error(command).kind, GateErrorKind::InvalidInput);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_whose_parent_is_gone_does_not_start() {
+    let parent = rustix::process::getppid().expect("this process has one");
+    still_child_of(parent).expect("it is still there");
+    // As if it had been orphaned: another is the parent now.
+    let error = still_child_of(rustix::process::getpid()).expect_err("it is nobody's parent");
+    assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::SRCH.raw_os_error()));
+}
+
 #[tokio::test]
 async fn too_much_input_is_not_handed_over() {
     let limits = ProcessLimits { input_bytes: 10, ..ProcessLimits::default() };

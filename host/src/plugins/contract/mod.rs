@@ -1,12 +1,14 @@
 //! What the rest of the host knows of a plugin: plain traits over plain types.
 //! Each version of the WIT contract is an implementation of these.
 
+mod mask;
 mod types;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
+pub use mask::Masked;
 pub use types::*;
 
 use super::CallError;

@@ -1,12 +1,12 @@
 //! What a plugin can call: each function counts against the allowance and goes to
-//! its gate, which checks the grant.
+//! its gate, which checks the grant. What it logs or reports goes through its mask.
 
 use wasmtime::component::Resource;
 
 use super::bindings::host::bathysphere::plugin::{documents, http, log, process, types};
 use super::state::State;
 use crate::gates;
-use crate::plugins::contract::Progress;
+use crate::plugins::contract::{Masked as _, Progress};
 
 /// A running program, as the plugin holds it.
 pub struct RunningChild(gates::process::Child);
@@ -17,6 +17,7 @@ impl log::Host for State {
     async fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
         self.allowance.host_call()?;
         let plugin = &*self.plugin;
+        let message = self.gates.mask.text(&message);
         match level {
             log::Level::Trace => tracing::trace!("{plugin}: {message}"),
             log::Level::Debug => tracing::debug!("{plugin}: {message}"),
@@ -34,7 +35,7 @@ impl log::Host for State {
         total: Option<u64>,
     ) -> wasmtime::Result<()> {
         self.allowance.host_call()?;
-        (self.progress)(Progress { message, done, total });
+        (self.progress)(Progress { message, done, total }.masked(&self.gates.mask));
         Ok(())
     }
 }

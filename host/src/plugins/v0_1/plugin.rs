@@ -15,8 +15,10 @@ use super::bindings::{
 use super::state::State;
 use crate::config::Limits;
 use crate::gates::Gates;
+use crate::gates::secrets::Mask;
 use crate::plugins::contract::{
-    self as plain, Agent, Estimator, Extractor, Pages, ProgressSink, Research, Search, Strategy,
+    self as plain, Agent, Estimator, Extractor, Masked, Pages, ProgressSink, Research, Search,
+    Strategy,
 };
 use crate::plugins::limits::{LimitPassed, describe};
 use crate::plugins::runtime::{Running, Runtime};
@@ -110,7 +112,7 @@ impl Plugin {
             silent(),
             meta.bathysphere_plugin_meta.call_describe()
         )?;
-        Ok(description.into())
+        Ok(plain::Description::from(description).masked(self.mask()))
     }
 
     pub async fn validate(&self) -> Result<Vec<plain::Problem>, CallError> {
@@ -120,7 +122,8 @@ impl Plugin {
             silent(),
             meta.bathysphere_plugin_meta.call_validate(&self.settings)
         )?;
-        Ok(verdict.err().unwrap_or_default().into_iter().map(Into::into).collect())
+        let problems = verdict.err().unwrap_or_default().into_iter();
+        Ok(problems.map(plain::Problem::from).collect::<Vec<_>>().masked(self.mask()))
     }
 
     async fn begin(&self, timeout: Duration, progress: ProgressSink) -> Call<'_> {
@@ -154,9 +157,24 @@ impl Plugin {
         self.places.acquire().await.expect("the semaphore is never closed")
     }
 
-    /// What the plugin itself said against the call.
-    fn failed(&self, error: types::Error) -> CallError {
-        CallError::Failed { plugin: self.name.to_string(), error: error.into() }
+    /// What the plugin was given to use and must not tell.
+    pub fn mask(&self) -> &Mask {
+        &self.gates.mask
+    }
+
+    /// What the plugin says, without what it must not tell: a gate hides a secret in
+    /// what it hands over, and the plugin may have put it together from pieces.
+    fn told<Reply, Plain: From<Reply> + Masked>(
+        &self,
+        reply: Result<Reply, types::Error>,
+    ) -> Result<Plain, CallError> {
+        match reply {
+            Ok(reply) => Ok(Plain::from(reply).masked(self.mask())),
+            Err(error) => Err(CallError::Failed {
+                plugin: self.name.to_string(),
+                error: plain::PluginError::from(error).masked(self.mask()),
+            }),
+        }
     }
 }
 
@@ -196,7 +214,7 @@ impl Call<'_> {
             // A panic's text is on the plugin's standard error.
             Some(Trap::UnreachableCodeReached) if !printed.trim().is_empty() => panic_text(printed),
             Some(trap) => trap.to_string(),
-            None => cause,
+            None => self.plugin.mask().text(&cause).into_owned(),
         };
         CallError::Crashed { plugin: self.plugin.name.to_string(), message }
     }
@@ -233,40 +251,37 @@ fn silent() -> ProgressSink {
 impl Strategy for Plugin {
     async fn make_plan(&self, question: &plain::Question) -> Result<plain::Plan, CallError> {
         let question = question.clone().into();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             strategy.bathysphere_plugin_strategy.call_make_plan(&self.settings, &question)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 
     async fn next_step(&self, situation: &plain::Situation) -> Result<plain::Decision, CallError> {
         let situation = situation.clone().into();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             strategy.bathysphere_plugin_strategy.call_next_step(&self.settings, &situation)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }
 
 #[async_trait]
 impl Extractor for Plugin {
     async fn extract(&self, text: &str, schema: &str) -> Result<plain::Extraction, CallError> {
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             extractor.bathysphere_plugin_extractor.call_extract(&self.settings, text, schema)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }
 
@@ -281,7 +296,7 @@ impl Estimator for Plugin {
         let question = question.clone().into();
         let plan = plan.clone().into();
         let history: Vec<estimator::PastRun> = history.iter().cloned().map(Into::into).collect();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
@@ -291,9 +306,8 @@ impl Estimator for Plugin {
                 &plan,
                 &history
             )
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }
 
@@ -305,28 +319,26 @@ impl Agent for Plugin {
         progress: ProgressSink,
     ) -> Result<plain::AgentReply, CallError> {
         let request = request.clone().into();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             progress,
             agent.bathysphere_plugin_agent.call_answer(&self.settings, &request)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }
 
 #[async_trait]
 impl Search for Plugin {
     async fn prepare(&self, progress: ProgressSink) -> Result<plain::Preparation, CallError> {
-        call!(
+        let reply = call!(
             self,
             self.limits.prepare_timeout,
             progress,
             search.bathysphere_plugin_search.call_prepare(&self.settings)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 
     async fn search(
@@ -335,14 +347,13 @@ impl Search for Plugin {
         progress: ProgressSink,
     ) -> Result<plain::SearchResults, CallError> {
         let query = query.clone().into();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             progress,
             search.bathysphere_plugin_search.call_search(&self.settings, &query)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }
 
@@ -354,14 +365,13 @@ impl Pages for Plugin {
         progress: ProgressSink,
     ) -> Result<plain::Page, CallError> {
         let request = request.clone().into();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             progress,
             pages.bathysphere_plugin_pages.call_fetch(&self.settings, &request)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }
 
@@ -369,45 +379,42 @@ impl Pages for Plugin {
 impl Research for Plugin {
     async fn start(&self, request: &plain::ResearchRequest) -> Result<plain::Job, CallError> {
         let request = request.clone().into();
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             research.bathysphere_plugin_research.call_start(&self.settings, &request)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 
     async fn poll(&self, id: &str) -> Result<plain::Job, CallError> {
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             research.bathysphere_plugin_research.call_poll(&self.settings, id)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 
     async fn cancel(&self, id: &str) -> Result<plain::Job, CallError> {
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             research.bathysphere_plugin_research.call_cancel(&self.settings, id)
-        )?
-        .map(Into::into)
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 
     async fn delete(&self, id: &str) -> Result<(), CallError> {
-        call!(
+        let reply = call!(
             self,
             self.limits.timeout,
             silent(),
             research.bathysphere_plugin_research.call_delete(&self.settings, id)
-        )?
-        .map_err(|error| self.failed(error))
+        )?;
+        self.told(reply)
     }
 }

@@ -15,7 +15,7 @@ use crate::config::Limits;
 use crate::gates::Gates;
 use crate::gates::documents::DocumentsGate;
 use crate::plugins::Kind;
-use crate::plugins::contract::ProgressSink;
+use crate::plugins::contract::{Masked as _, ProgressSink};
 use crate::plugins::limits::{Allowance, PRINTED_BYTES};
 
 /// Handles a call may hold at once: streams and running programs.
@@ -79,9 +79,10 @@ impl State {
         store
     }
 
-    /// What the plugin wrote to its standard output and error.
+    /// What the plugin wrote to its standard output and error, without what it must
+    /// not tell.
     pub fn printed(&self) -> String {
-        String::from_utf8_lossy(&self.printed.contents()).into_owned()
+        String::from_utf8_lossy(&self.printed.contents()).into_owned().masked(&self.gates.mask)
     }
 }
 

@@ -90,6 +90,7 @@ struct Fixture {
     prompts: Prompts,
     events: EventSink,
     cycles: u32,
+    mask: Mask,
 }
 
 impl Fixture {
@@ -105,7 +106,16 @@ impl Fixture {
         let recorder = Recorder::new(store.clone(), Ok(claim.clone()));
         let prompts = Prompts::load(directory.path()).unwrap();
         let events: EventSink = Arc::new(|_| {});
-        Self { directory, store, recorder, claim, prompts, events, cycles: 3 }
+        Self {
+            directory,
+            store,
+            recorder,
+            claim,
+            prompts,
+            events,
+            cycles: 3,
+            mask: Mask::default(),
+        }
     }
 
     /// Runs the cycle; returns what came of it, how long it took, and the tokens.
@@ -113,6 +123,7 @@ impl Fixture {
         let cycle = Cycle {
             agent,
             agent_name: "scripted",
+            mask: &self.mask,
             extractor: &Strict,
             recorder: &self.recorder,
             events: &self.events,
@@ -158,6 +169,26 @@ async fn an_answer_that_can_be_read_needs_nothing_more() {
     let (ended, seconds, tokens) = fixture.run(&agent).await;
     assert_eq!(ended.unwrap().answer.report, "good");
     assert_eq!((seconds, tokens), (0, 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_shows_only_once_it_is_decoded_is_hidden() {
+    const DECODED: &str = r#"{"report": "the cl\u00e9-canary"}"#;
+    const NOT_A_REPORT: &str = r#"{"report": "x", "verified": "cl\u00e9-canary"}"#;
+    let mut fixture = Fixture::new().await;
+    fixture.mask = Mask::new([crate::gates::secrets::Secret::new("clé-canary")]);
+    let (ended, ..) = fixture.run(&Scripted::new([Ok(DECODED)])).await;
+    assert_eq!(ended.unwrap().answer.report, "the [secret]");
+
+    // What is wrong with an answer may quote it.
+    fixture.cycles = 1;
+    let agent = Scripted::new([Ok(NOT_A_REPORT), Ok(NOT_A_REPORT)]);
+    let (ended, ..) = fixture.run(&agent).await;
+    let error = ended.unwrap_err().to_string();
+    assert!(error.contains("[secret]") && !error.contains("canary"), "{error}");
+    let asked = agent.asked.lock().unwrap();
+    assert!(asked[1].prompt.contains("[secret]"), "{}", asked[1].prompt);
+    assert!(!asked[1].prompt.contains("canary"), "{}", asked[1].prompt);
 }
 
 #[tokio::test(start_paused = true)]
