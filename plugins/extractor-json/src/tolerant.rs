@@ -38,6 +38,10 @@ pub struct Parsed<'a> {
     pub out_of_range: bool,
     /// Brackets or fences inside a string kept its quotation marks.
     pub nested: bool,
+    /// The text ended in the middle of a string, which was left out.
+    pub half: bool,
+    /// The field of the outermost object whose text was left out for that.
+    pub cut: Option<Cow<'a, str>>,
     /// What was repaired.
     pub notes: Vec<&'static str>,
 }
@@ -69,6 +73,7 @@ pub fn parse<'a>(
         nested: false,
         joins: false,
         half: false,
+        cut: None,
         quoted: false,
         bare: false,
         phrases: false,
@@ -96,6 +101,8 @@ pub fn parse<'a>(
         truncated: parser.truncated,
         out_of_range: parser.out_of_range,
         nested: parser.nested,
+        half: parser.half && !parser.names.is_empty(),
+        cut: parser.cut,
         notes: parser.notes,
     })
 }
@@ -113,6 +120,7 @@ pub(crate) struct Parser<'a, 'b> {
     pub joins: bool,
     /// The text ended in the middle of the string that was just read.
     pub half: bool,
+    cut: Option<Cow<'a, str>>,
     quoted: bool,
     bare: bool,
     pub phrases: bool,
@@ -296,6 +304,8 @@ impl<'a> Parser<'a, '_> {
                     // What has no name, not even a bare one, belongs to nothing.
                     if !quoted && name.is_empty() {
                         self.note("a value without a name was left out");
+                    } else if self.is_half(value.as_ref()) {
+                        self.leave_out_half(&mut fields, name);
                     } else if let Some(value) = value {
                         if fields.is_empty() {
                             fields.reserve_exact(self.fields);
@@ -316,6 +326,21 @@ impl<'a> Parser<'a, '_> {
             self.failed = true;
         }
         Node::Object(fields)
+    }
+
+    /// Whether a text was read to the end of everything, and not to its own. Where
+    /// fields are asked for by name, half a report must not pass for one.
+    fn is_half(&self, value: Option<&Node>) -> bool {
+        self.half && !self.names.is_empty() && matches!(value, Some(Node::Text { .. }))
+    }
+
+    fn leave_out_half(&mut self, fields: &mut Fields<'a>, name: Cow<'a, str>) {
+        self.note("a text that was cut off was left out");
+        // It was about to take the place of what stood there before.
+        fields.retain(|(known, _)| *known != name);
+        if self.objects == 1 && self.arrays == 0 {
+            self.cut = Some(name);
+        }
     }
 
     /// `\"` where a mark should stand alone.
@@ -415,7 +440,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => match self.value(Role::Item) {
                     // Half an address leads nowhere.
-                    Some(Node::Text { .. }) if self.half && !self.names.is_empty() => {
+                    value if self.is_half(value.as_ref()) => {
                         self.note("an item that was cut off was left out");
                     }
                     Some(value) => items.push(value),
