@@ -4,7 +4,8 @@
 //! none, a name that has lost its value is kept with an empty one (`tolerant` says
 //! why).
 //!
-//! `find` chooses among the values in a text; `strict` finds the end of exact
+//! `find` chooses among the values in a text, and `inside` keeps it out of the
+//! texts of an answer; `strict` finds the end of exact
 //! JSON and `exact` reads it, `tolerant` (with `strings`, `quotes` and `words`)
 //! reads broken JSON; `node` is what both read, borrowed from the text; `schema` says what fits; `budget`
 //! keeps the work linear.
@@ -14,6 +15,7 @@ mod bytes;
 mod escapes;
 mod exact;
 mod find;
+mod inside;
 mod node;
 mod quotes;
 mod schema;

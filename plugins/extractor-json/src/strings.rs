@@ -68,7 +68,8 @@ impl<'a> Parser<'a, '_> {
                 continue;
             }
             let end = self.at;
-            let mark = Mark { text, start, at: end, open, role, last_inner, paired, names: self.names };
+            let mark =
+                Mark { text, start, at: end, open, role, last_inner, paired, names: self.names };
             let mut verdict = mark.judge(self.budget);
             // With no mark before it, an open bracket is only a bracket.
             let doubtful = match verdict {
