@@ -363,7 +363,8 @@ impl Search<'_> {
         // What opens inside a string may never close: then its quotation marks
         // are taken as they come. But when the string itself never closes, those
         // are not its own.
-        if parsed.nested && !parsed.half && (outcome == Outcome::Unfit || parsed.truncated) {
+        let unclosed = self.schema.names().is_empty() || (parsed.unbalanced && !parsed.half);
+        if parsed.nested && unclosed && (outcome == Outcome::Unfit || parsed.truncated) {
             let manner = Manner { nesting: false, ..manner };
             let mut again = Budget::for_attempt(text.len() - at);
             let second = tolerant::parse(text, at, manner, &mut again);
@@ -495,6 +496,10 @@ impl Search<'_> {
         before: Option<&'static str>,
     ) -> Outcome {
         if parsed.out_of_range && !parsed.node.is_in_range() {
+            return Outcome::Unfit;
+        }
+        if parsed.ambiguous {
+            self.problem.get_or_insert_with(|| "a field is there twice".to_owned());
             return Outcome::Unfit;
         }
         let rank = match self.judge(read) {

@@ -5,8 +5,9 @@
 use std::ops::Range;
 
 use crate::budget::Budget;
+use crate::node::Node;
 use crate::quotes::{self, is_quote, near, trim_start};
-use crate::tolerant::Manner;
+use crate::tolerant::{Manner, Parsed};
 use crate::{strict, tolerant};
 
 /// How a model's thinking is marked.
@@ -64,7 +65,7 @@ impl<'a> Texts<'a> {
 }
 
 /// Where the objects stand that no mark of thinking may cut in two: exact ones, and
-/// broken ones that begin as what was asked for. What is marked as thinking from
+/// broken ones that begin as what was asked for, or hold it. What is marked as thinking from
 /// its beginning is passed over.
 pub fn objects(text: &str, names: &[String]) -> Vec<Range<usize>> {
     let mut failures = Budget::for_failures(text.len());
@@ -115,9 +116,17 @@ fn end_of_object(text: &str, at: usize, names: &[String], budget: &mut Budget) -
     if let Ok(end) = strict::end_of_value(text, at, budget) {
         return Some(end);
     }
-    if !quotes::knows(names, first) {
-        return None;
-    }
     let manner = Manner { names, nesting: true };
-    tolerant::parse(text, at, manner, budget).ok().map(|parsed| parsed.end.max(at + 1))
+    let parsed = tolerant::parse(text, at, manner, budget).ok()?;
+    let own = quotes::knows(names, first) || is_whole(&parsed, names);
+    own.then_some(parsed.end.max(at + 1))
+}
+
+/// Whether it is an object to its end, with fields that were asked for.
+fn is_whole(parsed: &Parsed, names: &[String]) -> bool {
+    let Node::Object(fields) = &parsed.node else {
+        return false;
+    };
+    let known = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
+    parsed.closed && !parsed.truncated && !parsed.bare && fields.iter().any(|(name, _)| known(name))
 }

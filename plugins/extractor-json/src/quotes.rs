@@ -272,7 +272,7 @@ impl Mark<'_> {
         let gap = &space[..space.len() - next.len()];
         budget.spend(1 + gap.len() / 8);
         let Some(first) = next.chars().next() else {
-            return closes_if(self.may_be_last());
+            return closes_if(self.may_be_last() && !self.has_just_opened());
         };
         if !self.may_be_last() && is_all_there_is(next) && self.after().len() < FAR {
             return Verdict::Inner;
@@ -296,6 +296,14 @@ impl Mark<'_> {
     /// string does not close it when nothing else says so.
     fn may_be_last(&self) -> bool {
         self.names.is_empty() || self.paired || self.role != Role::Field
+    }
+
+    /// Whether the text ends with a mark that opens a quotation.
+    fn has_just_opened(&self) -> bool {
+        let before = &self.text[self.start..self.at];
+        !self.names.is_empty()
+            && self.role == Role::Field
+            && before.ends_with([' ', '(', '[', '{', ':'])
     }
 
     /// Whether the mark ends the string and nothing but closing brackets and a

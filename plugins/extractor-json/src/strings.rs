@@ -51,6 +51,7 @@ impl<'a> Parser<'a, '_> {
         let mut last_inner = None;
         let mut paired = true;
         let mut nested = Nested::from(start);
+        let mut kept = false;
         loop {
             self.at = next_special(bytes, self.at, beyond);
             let Some(character) = self.peek() else { break };
@@ -78,18 +79,20 @@ impl<'a> Parser<'a, '_> {
                 Verdict::Inner | Verdict::Abandoned => false,
             };
             if doubtful && self.nesting && nested.holds(text, end) && !mark.ends_all() {
-                self.nested = true;
+                (self.nested, kept) = (true, true);
                 verdict = Verdict::Inner;
             }
             match verdict {
                 verdict @ (Verdict::Closes | Verdict::Joins) => {
                     self.joins = verdict == Verdict::Joins;
+                    self.unbalanced |= kept && nested.holds(text, end);
                     self.budget.spend((end - start) / 8);
                     self.at += character.len_utf8();
                     return (&text[start..end], escaped);
                 }
                 Verdict::Inner => {
                     self.note("quotation marks inside a string were escaped");
+                    self.doubtful = true;
                     last_inner = Some(end);
                     // An apostrophe has no partner to be told by.
                     paired = !paired || open == '\'';
@@ -97,6 +100,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 Verdict::Ended { end, next } => {
                     self.note("a closing quotation mark was missing");
+                    self.doubtful = true;
                     self.at = next;
                     let content = text[start..end].trim_end_matches(is_space);
                     return (content.strip_suffix(',').unwrap_or(content), escaped);

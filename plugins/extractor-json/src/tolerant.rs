@@ -38,6 +38,11 @@ pub struct Parsed<'a> {
     pub out_of_range: bool,
     /// Brackets or fences inside a string kept its quotation marks.
     pub nested: bool,
+    /// Not all of those brackets and fences were closed where the string was.
+    pub unbalanced: bool,
+    /// A field stands there twice, and the marks of its text leave a doubt where
+    /// that ends: so the text may be what holds the other one.
+    pub ambiguous: bool,
     /// The text ended in the middle of a string, which was left out.
     pub half: bool,
     /// The field of the outermost object whose text was left out for that.
@@ -71,6 +76,9 @@ pub fn parse<'a>(
         names: manner.names,
         nesting: manner.nesting,
         nested: false,
+        unbalanced: false,
+        doubtful: false,
+        repeated: false,
         joins: false,
         half: false,
         cut: None,
@@ -101,6 +109,8 @@ pub fn parse<'a>(
         truncated: parser.truncated,
         out_of_range: parser.out_of_range,
         nested: parser.nested,
+        unbalanced: parser.unbalanced,
+        ambiguous: parser.repeated && parser.doubtful,
         half: parser.half && !parser.names.is_empty(),
         cut: parser.cut,
         notes: parser.notes,
@@ -116,6 +126,11 @@ pub(crate) struct Parser<'a, 'b> {
     pub nesting: bool,
     /// Nesting made a difference.
     pub nested: bool,
+    pub unbalanced: bool,
+    /// Marks were taken for text, or found missing.
+    pub doubtful: bool,
+    /// A field that was asked for by name stands there twice.
+    repeated: bool,
     /// The string that was just read goes on after a `+`.
     pub joins: bool,
     /// The text ended in the middle of the string that was just read.
@@ -310,7 +325,9 @@ impl<'a> Parser<'a, '_> {
                         if fields.is_empty() {
                             fields.reserve_exact(self.fields);
                         }
-                        Node::set(&mut fields, name, value);
+                        let known = self.names.binary_search_by(|known| known.as_str().cmp(&name));
+                        let replaced = Node::set(&mut fields, name, value);
+                        self.repeated |= replaced && known.is_ok();
                     } else {
                         self.note("a name without a value was left out");
                     }
