@@ -1,20 +1,20 @@
 //! Finds the one value that was asked for in a model's output: exact JSON where
 //! there is any that fits, repaired JSON where there is not.
 
-use std::ops::Range;
-
 use serde_json::Value;
 
 use crate::budget::Budget;
-use crate::inside::{self, Texts};
+use crate::inside::Texts;
+use crate::lists::Lists;
 use crate::node::Node;
-use crate::quotes::{near, trim_start};
+use crate::quotes::near;
+use crate::regions::regions;
 use crate::schema::{Schema, Wanted};
 use crate::tolerant::Manner;
 use crate::{exact, strict, tolerant};
 
 /// White space after a bracket that is looked through.
-const LONGEST_SPACE: usize = 2000;
+pub const LONGEST_SPACE: usize = 2000;
 
 /// A value that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,45 +60,6 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
         problem = problem.or(search.problem);
     }
     Err(problem.map_or(Failure::Nothing, Failure::Unfit))
-}
-
-/// What ends a model's thinking.
-const ENDS_OF_THINKING: [&str; 3] = ["</think>", "</thinking>", "</reasoning>"];
-
-/// Where to look, first the likeliest: after the thinking, then everywhere.
-fn regions<'a>(text: &'a str, names: &[String]) -> Vec<(&'a str, Option<&'static str>)> {
-    let mut last = [None; ENDS_OF_THINKING.len()];
-    let mut end = text.len();
-    // One way back through the text for all marks, from bracket to bracket.
-    while let Some(at) = text[..end].rfind('<')
-        && last.contains(&None)
-    {
-        end = at;
-        if !text[at..].starts_with("</") {
-            continue;
-        }
-        for (mark, found) in ENDS_OF_THINKING.iter().zip(&mut last) {
-            if found.is_none() && text[at..].starts_with(mark) {
-                *found = Some(at + mark.len());
-            }
-        }
-    }
-    // A mark that stands inside of exact JSON, or of the answer, is only spoken of.
-    let mut spoken: Vec<Range<usize>> = Vec::new();
-    if let Some(start) = text.find(['{', '[']) {
-        let mut budget = Budget::for_attempt(text.len() - start);
-        let end = strict::end_of_value(text, start, &mut budget);
-        spoken.extend(end.ok().map(|end| start..end));
-    }
-    if !names.is_empty() && last.iter().any(Option::is_some) {
-        spoken.extend(inside::objects(text, names));
-    }
-    let after = last.into_iter().flatten();
-    after
-        .filter(|start| !spoken.iter().any(|json| json.contains(start)))
-        .map(|start| (&text[start..], Some("the thinking before it was passed over")))
-        .chain([(text, None)])
-        .collect()
 }
 
 struct Search<'a> {
@@ -397,10 +358,7 @@ impl Search<'_> {
         if outcome != Outcome::Unfit || !own {
             return outcome;
         }
-        match self.offer_parts(parsed, read) {
-            true => Outcome::Fits,
-            false => Outcome::Own,
-        }
+        if self.offer_parts(parsed, read) { Outcome::Fits } else { Outcome::Own }
     }
 
     fn offer_parts(&mut self, parsed: &tolerant::Parsed, whole: &Read) -> bool {
@@ -581,53 +539,6 @@ impl<'a> Read<'a> {
             cut: parsed.cut.as_deref(),
             place,
         }
-    }
-}
-
-/// The lists of objects in a text, as far as it was read: what stands in one is
-/// an example or an item, seldom the answer.
-struct Lists<'a> {
-    text: &'a str,
-    end: usize,
-    budget: Budget,
-}
-
-impl<'a> Lists<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, end: 0, budget: Budget::for_failures(text.len()) }
-    }
-
-    fn hold(&self, at: usize) -> bool {
-        at < self.end
-    }
-
-    /// Looks at the bracket at `at`: whether objects stand in it, up to where it
-    /// closes.
-    fn open(&mut self, at: usize) {
-        if at < self.end || self.budget.is_spent() {
-            return;
-        }
-        let inside = &self.text[at + 1..];
-        if !trim_start(near(inside, LONGEST_SPACE)).starts_with('{') {
-            if let Ok(end) = strict::end_of_value(self.text, at, &mut self.budget) {
-                self.end = end;
-            }
-            return;
-        }
-        let mut depth = 1_usize;
-        for (offset, byte) in inside.bytes().enumerate() {
-            match byte {
-                b'[' => depth += 1,
-                b']' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                self.budget.spend(offset);
-                self.end = at + 1 + offset;
-                return;
-            }
-        }
-        self.budget.spend(inside.len());
     }
 }
 

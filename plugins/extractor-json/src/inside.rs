@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::budget::Budget;
+use crate::find::LONGEST_SPACE;
 use crate::node::Node;
 use crate::quotes::{self, is_quote, near, trim_start};
 use crate::tolerant::{Manner, Parsed};
@@ -13,9 +14,6 @@ use crate::{strict, tolerant};
 /// How a model's thinking is marked.
 const THINKING: [(&str, &str); 3] =
     [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
-
-/// White space after a bracket that is looked through.
-const LONGEST_SPACE: usize = 2000;
 
 /// Passes over the texts of known fields while exact JSON that does not fit is
 /// searched for an answer that it wraps. A text of another field may be the wrapped
@@ -83,17 +81,13 @@ pub fn objects(text: &str, names: &[String]) -> Vec<Range<usize>> {
             continue;
         }
         let mut budget = Budget::for_attempt(text.len() - at);
-        let end = end_of_object(text, at, names, &mut budget);
-        match end {
-            Some(end) => {
-                failures.spend(budget.spent_beyond(end - at));
-                found.push(at..end);
-                at = end;
-            }
-            None => {
-                failures.spend(budget.spent());
-                at += 1;
-            }
+        if let Some(end) = end_of_object(text, at, names, &mut budget) {
+            failures.spend(budget.spent_beyond(end - at));
+            found.push(at..end);
+            at = end;
+        } else {
+            failures.spend(budget.spent());
+            at += 1;
         }
     }
     found

@@ -36,16 +36,12 @@ impl<'a> Node<'a> {
         // Names repeat rarely and objects are small; a large one is searched
         // only in its last fields, so that the whole stays linear.
         let recent = fields.len().saturating_sub(64);
-        match fields[recent..].iter_mut().find(|(known, _)| *known == name) {
-            Some((_, old)) => {
-                *old = value;
-                true
-            }
-            None => {
-                fields.push((name, value));
-                false
-            }
+        if let Some((_, old)) = fields[recent..].iter_mut().find(|(known, _)| *known == name) {
+            *old = value;
+            return true;
         }
+        fields.push((name, value));
+        false
     }
 
     /// Whether readers of JSON can hold all its numbers.

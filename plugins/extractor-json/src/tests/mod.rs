@@ -127,7 +127,7 @@ fn nothing_is_invented() {
     for cut in [
         r#"{"result": "text that is cut o"#,
         r#"{"verified": true, "result": "text that is cut o"#,
-        r#"{verified: true, result: text that is cut o"#,
+        "{verified: true, result: text that is cut o",
     ] {
         let failure = extract(cut, ANSWER).unwrap_err();
         assert_eq!(failure, Failure::Unfit("/result is cut off".into()), "{cut}");
