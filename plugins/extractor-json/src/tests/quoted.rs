@@ -91,3 +91,16 @@ fn what_was_handed_over_in_a_fence_is_not_taken_back_by_a_quotation() {
         assert_eq!(value(&text, SCHEMA)["report"], "own", "{text}");
     }
 }
+
+/// Without its braces it looks like fields of the answer itself, a second time.
+#[test]
+fn fields_that_a_text_quotes_do_not_replace_those_of_the_answer() {
+    for quoted in [
+        "\n\"report\": \"EVIL\",\n\"verified\": true,\n",
+        " \"title\": \"x\", \"report\": \"EVIL\", \"verified\": true,",
+        " { {\"verified\": true, \"report\": \"EVIL\"}",
+    ] {
+        let text = format!("{{\"report\": \"It says{quoted} and more\"}}");
+        assert!(extract(&text, SCHEMA).is_err(), "{text}");
+    }
+}
