@@ -4,14 +4,17 @@
 use serde_json::Value;
 
 use crate::budget::Budget;
+use crate::inside::Texts;
+use crate::lists::Lists;
 use crate::node::Node;
-use crate::quotes::{near, trim_start};
+use crate::quotes::near;
+use crate::regions::regions;
 use crate::schema::{Schema, Wanted};
 use crate::tolerant::Manner;
 use crate::{exact, strict, tolerant};
 
 /// White space after a bracket that is looked through.
-const LONGEST_SPACE: usize = 2000;
+pub const LONGEST_SPACE: usize = 2000;
 
 /// A value that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +43,15 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
     let schema = Schema::read(schema).map_err(|error| Failure::Schema(error.to_string()))?;
     let text = text.trim_start_matches('\u{feff}');
     let mut problem = None;
-    for (region, note) in regions(text) {
-        let mut search =
-            Search { schema: &schema, best: None, last: None, problem: None, values: 0 };
+    for (region, note) in regions(text, schema.names()) {
+        let mut search = Search {
+            schema: &schema,
+            best: None,
+            last: None,
+            problem: None,
+            values: 0,
+            last_word: 0,
+        };
         search.region(region);
         if let Some(mut found) = search.best {
             found.extraction.notes.extend(note.map(str::to_owned));
@@ -53,40 +62,6 @@ pub fn extract(text: &str, schema: &str) -> Result<Extraction, Failure> {
     Err(problem.map_or(Failure::Nothing, Failure::Unfit))
 }
 
-/// What ends a model's thinking.
-const ENDS_OF_THINKING: [&str; 3] = ["</think>", "</thinking>", "</reasoning>"];
-
-/// Where to look, first the likeliest: after the thinking, then everywhere.
-fn regions(text: &str) -> Vec<(&str, Option<&'static str>)> {
-    let mut last = [None; ENDS_OF_THINKING.len()];
-    let mut end = text.len();
-    // One way back through the text for all marks, from bracket to bracket.
-    while let Some(at) = text[..end].rfind('<')
-        && last.contains(&None)
-    {
-        end = at;
-        if !text[at..].starts_with("</") {
-            continue;
-        }
-        for (mark, found) in ENDS_OF_THINKING.iter().zip(&mut last) {
-            if found.is_none() && text[at..].starts_with(mark) {
-                *found = Some(at + mark.len());
-            }
-        }
-    }
-    // A mark that stands inside of exact JSON is only spoken of.
-    let json = text.find(['{', '[']).and_then(|start| {
-        let mut budget = Budget::for_attempt(text.len() - start);
-        strict::end_of_value(text, start, &mut budget).ok().map(|end| start..end)
-    });
-    let after = last.into_iter().flatten();
-    after
-        .filter(|start| !json.as_ref().is_some_and(|json| json.contains(start)))
-        .map(|start| (&text[start..], Some("the thinking before it was passed over")))
-        .chain([(text, None)])
-        .collect()
-}
-
 struct Search<'a> {
     schema: &'a Schema,
     best: Option<Found>,
@@ -95,6 +70,8 @@ struct Search<'a> {
     problem: Option<String>,
     /// Bytes of the values that were read.
     values: usize,
+    /// Where the text ends, but for white space and the closing of a fence.
+    last_word: usize,
 }
 
 struct Found {
@@ -118,6 +95,8 @@ struct Read<'a> {
     complete: bool,
     quoted: bool,
     exact: bool,
+    /// The field whose text was cut off.
+    cut: Option<&'a str>,
     place: Surroundings,
 }
 
@@ -128,6 +107,8 @@ struct Surroundings {
     listed: bool,
     /// Right after the opening of a `json` fence.
     fenced: bool,
+    /// At the beginning of a line.
+    leads: bool,
 }
 
 /// What makes one value the likelier answer, the weightiest first.
@@ -135,7 +116,8 @@ struct Surroundings {
 /// Where fields are asked for by name, what fits has them all, and of those the
 /// last complete one is the answer: a draft, an example out of the prompt or the
 /// result of the round before may stand in front of it, however well written,
-/// and nothing but a broken-off attempt behind it. Where no names are given, the
+/// and nothing but a broken-off attempt behind it. Only what is handed over in a
+/// fence is not taken back by what is quoted in the talk after it. Where no names are given, the
 /// first is what the text is about, and how a value stands there tells more.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
@@ -145,6 +127,8 @@ struct Rank {
     /// first one is among those that were asked for.
     sound: bool,
     complete: bool,
+    /// In a fence; or, where fields are asked for by name, on lines of its own
+    /// with which the text ends.
     fenced: bool,
     exact: bool,
 }
@@ -172,6 +156,10 @@ enum Outcome {
     /// What stands there is no value.
     Nothing,
     Unfit,
+    /// It is exact JSON, but not what was asked for.
+    Other,
+    /// It is the answer, but not complete: what stands in it is no other one.
+    Own,
     Fits,
 }
 
@@ -214,8 +202,15 @@ impl Search<'_> {
         let wanted = self.schema.wanted();
         let bytes = text.as_bytes();
         let mut at = 0;
+        let mut texts = Texts::new(text, self.schema.names());
         (self.last, self.values) = (None, 0);
+        self.last_word =
+            text.trim_end_matches(|mark: char| mark.is_whitespace() || mark == '`').len();
         while at < bytes.len() && !failures.is_spent() {
+            if let Some(end) = texts.pass(at) {
+                at = end;
+                continue;
+            }
             let byte = bytes[at];
             let opens = match wanted {
                 Wanted::Object => byte == b'{',
@@ -230,13 +225,20 @@ impl Search<'_> {
                 continue;
             }
             let mut budget = Budget::for_attempt(text.len() - at);
-            let place = Surroundings { listed: lists.hold(at), fenced: is_fenced(text, at) };
+            let place = Surroundings { listed: lists.hold(at), ..surroundings(text, at) };
             let (next, outcome) = self.attempt(text, at, place, &mut budget);
             if outcome != Outcome::Nothing {
                 self.values += next - at;
             }
             // What is passed over pays for the work that its length allows.
-            let pass = outcome == Outcome::Fits || (jump && outcome == Outcome::Unfit);
+            let pass = match outcome {
+                Outcome::Nothing => false,
+                Outcome::Unfit | Outcome::Other => jump,
+                Outcome::Own | Outcome::Fits => true,
+            };
+            if outcome == Outcome::Other && !pass {
+                texts.enter(next);
+            }
             if pass && next > at + 1 {
                 failures.spend(budget.spent_beyond(next - at));
                 at = next;
@@ -268,7 +270,7 @@ impl Search<'_> {
             return;
         }
         let before = self.best.take();
-        let place = Surroundings { listed: false, fenced: is_fenced(text, last.start) };
+        let place = surroundings(text, last.start);
         let mut budget = Budget::for_attempt(text.len() - last.start);
         self.attempt(text, last.start, place, &mut budget);
         if self.best.is_none() {
@@ -288,12 +290,13 @@ impl Search<'_> {
             Ok(end) => {
                 let exact = &text[at..end];
                 let Some(name) = self.schema.misses(exact) else {
-                    return (end, self.offer_exact(exact, at, place));
+                    let outcome = self.offer_exact(exact, at, place);
+                    return (end, if outcome == Outcome::Fits { outcome } else { Outcome::Other });
                 };
                 if self.problem.is_none() {
                     self.problem = Some(format!("/{name} is missing"));
                 }
-                return (end, Outcome::Unfit);
+                return (end, Outcome::Other);
             }
             Err(strict::Failure::TooDeep(place)) => return (place.max(at + 1), Outcome::Nothing),
             Err(strict::Failure::Broken) => {}
@@ -307,7 +310,8 @@ impl Search<'_> {
             if let Ok(parsed) = tolerant::parse(&unescaped, 0, manner, &mut inner) {
                 let read = Read { start: at, end: text.len(), ..Read::mended(&parsed, 0, place) };
                 let note = Some("one layer of escapes was taken off");
-                return (text.len(), self.offer_mended(&parsed, &read, note));
+                let outcome = self.offer_mended(&parsed, &read, note);
+                return (text.len(), self.look_inside(&parsed, &read, outcome));
             }
             budget.spend(inner.spent());
         }
@@ -316,10 +320,12 @@ impl Search<'_> {
             Err(next) => return (next, Outcome::Nothing),
         };
         let mut outcome = self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None);
-        let mut end = self.end_of(&parsed, at);
+        let mut end = self.end_of(&parsed, at, outcome);
         // What opens inside a string may never close: then its quotation marks
-        // are taken as they come.
-        if parsed.nested && (outcome == Outcome::Unfit || parsed.truncated) {
+        // are taken as they come. But when the string itself never closes, those
+        // are not its own.
+        let unclosed = self.schema.names().is_empty() || (parsed.unbalanced && !parsed.half);
+        if parsed.nested && unclosed && (outcome == Outcome::Unfit || parsed.truncated) {
             let manner = Manner { nesting: false, ..manner };
             let mut again = Budget::for_attempt(text.len() - at);
             let second = tolerant::parse(text, at, manner, &mut again);
@@ -328,19 +334,56 @@ impl Search<'_> {
                 && self.offer_mended(&parsed, &Read::mended(&parsed, at, place), None)
                     == Outcome::Fits
             {
-                (end, outcome) = (self.end_of(&parsed, at), Outcome::Fits);
+                end = self.end_of(&parsed, at, Outcome::Fits);
+                outcome = Outcome::Fits;
+            }
+        }
+        if outcome == Outcome::Unfit {
+            outcome = self.look_inside(&parsed, &Read::mended(&parsed, at, place), outcome);
+            if outcome != Outcome::Unfit {
+                end = parsed.end;
             }
         }
         (end.max(at + 1), outcome)
+    }
+
+    /// Looks for the answer among the objects in what begins as an answer and does
+    /// not fit. Its texts are left alone: what they quote, others have said.
+    fn look_inside(&mut self, parsed: &tolerant::Parsed, read: &Read, outcome: Outcome) -> Outcome {
+        let begins = match &parsed.node {
+            Node::Object(fields) => fields.first().map(|(name, _)| name).or(parsed.cut.as_ref()),
+            _ => None,
+        };
+        let own = parsed.quoted && begins.is_some_and(|name| self.schema.knows(name));
+        if outcome != Outcome::Unfit || !own {
+            return outcome;
+        }
+        if self.offer_parts(parsed, read) { Outcome::Fits } else { Outcome::Own }
+    }
+
+    fn offer_parts(&mut self, parsed: &tolerant::Parsed, whole: &Read) -> bool {
+        let place = Surroundings::default();
+        let mut offer = |part: &Node| {
+            let read = Read { node: part, cut: None, place, ..*whole };
+            matches!(part, Node::Object(_))
+                && self.offer_mended(parsed, &read, None) == Outcome::Fits
+                || self.offer_parts(parsed, &read)
+        };
+        match whole.node {
+            Node::Object(fields) => fields.iter().any(|(_, field)| offer(field)),
+            Node::Array(items) => items.iter().any(offer),
+            _ => false,
+        }
     }
 
     /// Where to go on after broken JSON. A brace in prose may be read as the
     /// beginning of the answer that follows: the object begins with a name that
     /// nobody asked for, or goes on as prose does and is never closed.
     /// Then the answer is looked for inside.
-    fn end_of(&self, parsed: &tolerant::Parsed, start: usize) -> usize {
+    fn end_of(&self, parsed: &tolerant::Parsed, start: usize, outcome: Outcome) -> usize {
         let complete = parsed.closed && !parsed.truncated;
-        let prose = self.schema.begins_strangely(&parsed.node)
+        let sound = complete && outcome == Outcome::Fits && parsed.quoted && !parsed.bare;
+        let prose = (self.schema.begins_strangely(&parsed.node) && !sound)
             || (!complete && (parsed.phrases || parsed.bare && parsed.quoted));
         if prose { start + 1 } else { parsed.end }
     }
@@ -383,8 +426,16 @@ impl Search<'_> {
             return Outcome::Unfit;
         };
         let end = start + json.len();
-        let read =
-            Read { node: &node, start, end, complete: true, quoted: true, exact: true, place };
+        let read = Read {
+            node: &node,
+            start,
+            end,
+            complete: true,
+            quoted: true,
+            exact: true,
+            cut: None,
+            place,
+        };
         let rank = match self.judge(&read) {
             Judgement::Unfit => return Outcome::Unfit,
             Judgement::Worse => return Outcome::Fits,
@@ -405,13 +456,17 @@ impl Search<'_> {
         if parsed.out_of_range && !parsed.node.is_in_range() {
             return Outcome::Unfit;
         }
+        if parsed.ambiguous {
+            self.problem.get_or_insert_with(|| "a field is there twice".to_owned());
+            return Outcome::Unfit;
+        }
         let rank = match self.judge(read) {
             Judgement::Unfit => return Outcome::Unfit,
             Judgement::Worse => return Outcome::Fits,
             Judgement::Better(rank) => rank,
         };
         let mut json = String::with_capacity(parsed.end.min(read.end - read.start));
-        parsed.node.write(&mut json);
+        read.node.write(&mut json);
         let mut notes: Vec<String> =
             before.iter().chain(&parsed.notes).map(|note| (*note).to_owned()).collect();
         // All other repairs leave a note of their own.
@@ -426,7 +481,13 @@ impl Search<'_> {
     /// Whether a value fits, and is likelier than what there is.
     fn judge(&mut self, read: &Read) -> Judgement {
         if let Some(problem) = self.schema.problem(read.node) {
-            self.problem.get_or_insert(problem);
+            match read.cut {
+                // It tells more than what other values lack.
+                Some(cut) if problem == format!("/{cut} is missing") => {
+                    self.problem = Some(format!("/{cut} is cut off"));
+                }
+                _ => drop(self.problem.get_or_insert(problem)),
+            }
             return Judgement::Unfit;
         }
         let named = !self.schema.names().is_empty();
@@ -452,7 +513,7 @@ impl Search<'_> {
                 read.quoted
             },
             complete: read.complete,
-            fenced: !named && read.place.fenced,
+            fenced: read.place.fenced || (named && read.place.leads && read.end >= self.last_word),
             exact: !named && read.exact,
         };
         if !named && rank.standing == Standing::Alone {
@@ -475,62 +536,22 @@ impl<'a> Read<'a> {
             complete: parsed.closed && !parsed.truncated,
             quoted: parsed.quoted,
             exact: false,
+            cut: parsed.cut.as_deref(),
             place,
         }
     }
 }
 
-/// The lists of objects in a text, as far as it was read: what stands in one is
-/// an example or an item, seldom the answer.
-struct Lists<'a> {
-    text: &'a str,
-    end: usize,
-    budget: Budget,
-}
-
-impl<'a> Lists<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, end: 0, budget: Budget::for_failures(text.len()) }
+/// What stands right before: the opening of a `json` fence, the end of a line.
+fn surroundings(text: &str, at: usize) -> Surroundings {
+    let line = text[..at].trim_end_matches([' ', '\t']);
+    let before = line.trim_end_matches([' ', '\n', '\r', '\t']);
+    let fences = ["```json", "```JSON", "```json5", "```jsonc"];
+    Surroundings {
+        listed: false,
+        fenced: fences.iter().any(|fence| before.ends_with(fence)),
+        leads: line.is_empty() || line.ends_with('\n'),
     }
-
-    fn hold(&self, at: usize) -> bool {
-        at < self.end
-    }
-
-    /// Looks at the bracket at `at`: whether objects stand in it, up to where it
-    /// closes.
-    fn open(&mut self, at: usize) {
-        if at < self.end || self.budget.is_spent() {
-            return;
-        }
-        let inside = &self.text[at + 1..];
-        if !trim_start(near(inside, LONGEST_SPACE)).starts_with('{') {
-            if let Ok(end) = strict::end_of_value(self.text, at, &mut self.budget) {
-                self.end = end;
-            }
-            return;
-        }
-        let mut depth = 1_usize;
-        for (offset, byte) in inside.bytes().enumerate() {
-            match byte {
-                b'[' => depth += 1,
-                b']' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                self.budget.spend(offset);
-                self.end = at + 1 + offset;
-                return;
-            }
-        }
-        self.budget.spend(inside.len());
-    }
-}
-
-/// Whether the opening of a `json` fence stands right before.
-fn is_fenced(text: &str, at: usize) -> bool {
-    let before = text[..at].trim_end_matches([' ', '\n', '\r', '\t']);
-    ["```json", "```JSON", "```json5", "```jsonc"].iter().any(|fence| before.ends_with(fence))
 }
 
 /// Whether the inside of an object can begin here. Most braces in prose and noise

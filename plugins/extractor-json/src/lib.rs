@@ -4,18 +4,25 @@
 //! none, a name that has lost its value is kept with an empty one (`tolerant` says
 //! why).
 //!
-//! `find` chooses among the values in a text; `strict` finds the end of exact
-//! JSON and `exact` reads it, `tolerant` (with `strings`, `quotes` and `words`)
-//! reads broken JSON; `node` is what both read, borrowed from the text; `schema` says what fits; `budget`
-//! keeps the work linear.
+//! Where fields are named, a text that the end cuts off is left out, and nothing is
+//! taken for an answer that stands in the text of one.
+//!
+//! `regions` says where to look, `find` chooses among the values there (with `lists`),
+//! and `inside` keeps it out of the texts of an answer; `strict` finds the end of
+//! exact JSON and `exact` reads it, `tolerant` (with `strings`, `quotes` and `words`)
+//! reads broken JSON; `node` is what both read, borrowed from the text; `schema` says
+//! what fits; `budget` keeps the work linear.
 
 mod budget;
 mod bytes;
 mod escapes;
 mod exact;
 mod find;
+mod inside;
+mod lists;
 mod node;
 mod quotes;
+mod regions;
 mod schema;
 mod strict;
 mod strings;

@@ -30,15 +30,18 @@ pub enum Node<'a> {
 pub type Fields<'a> = Vec<(Cow<'a, str>, Node<'a>)>;
 
 impl<'a> Node<'a> {
-    /// Sets a field; a name that is there already takes the later value.
-    pub fn set(fields: &mut Fields<'a>, name: Cow<'a, str>, value: Node<'a>) {
+    /// Sets a field; a name that is there already takes the later value. Says
+    /// whether it was.
+    pub fn set(fields: &mut Fields<'a>, name: Cow<'a, str>, value: Node<'a>) -> bool {
         // Names repeat rarely and objects are small; a large one is searched
         // only in its last fields, so that the whole stays linear.
         let recent = fields.len().saturating_sub(64);
-        match fields[recent..].iter_mut().find(|(known, _)| *known == name) {
-            Some((_, old)) => *old = value,
-            None => fields.push((name, value)),
+        if let Some((_, old)) = fields[recent..].iter_mut().find(|(known, _)| *known == name) {
+            *old = value;
+            return true;
         }
+        fields.push((name, value));
+        false
     }
 
     /// Whether readers of JSON can hold all its numbers.

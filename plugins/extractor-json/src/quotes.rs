@@ -234,6 +234,15 @@ fn closes_later(text: &str, open: char, budget: &mut Budget) -> bool {
     false
 }
 
+/// What comes first after a mark in a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Later {
+    /// Another mark that could close the string.
+    Mark,
+    /// The end of the container, or of the text.
+    End,
+}
+
 /// A quotation mark in a string that may be the one that ends it.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark<'a> {
@@ -245,6 +254,9 @@ pub struct Mark<'a> {
     pub role: Role,
     /// The mark before it in the same string, which did not end it.
     pub last_inner: Option<usize>,
+    /// The marks before it in the same string are all opened and closed, as far
+    /// as marks of its kind come in pairs.
+    pub paired: bool,
     /// The names that the schema knows; empty when it names none. A text that is
     /// asked for by name may hold anything, even what looks like a field, so
     /// that only a known name ends it where its own marks leave a doubt.
@@ -260,8 +272,11 @@ impl Mark<'_> {
         let gap = &space[..space.len() - next.len()];
         budget.spend(1 + gap.len() / 8);
         let Some(first) = next.chars().next() else {
-            return Verdict::Closes;
+            return closes_if(self.may_be_last() && !self.has_just_opened());
         };
+        if !self.may_be_last() && is_all_there_is(next) && self.after().len() < FAR {
+            return Verdict::Inner;
+        }
         if next.starts_with("/*") || self.is_comment(next, gap) || self.is_fence(next) {
             return Verdict::Closes;
         }
@@ -277,8 +292,27 @@ impl Mark<'_> {
         &self.text[self.at + mark..]
     }
 
-    /// Whether nothing but closing brackets and a fence is left of the text.
-    pub fn ends_text(&self) -> bool {
+    /// Where fields are asked for by name, a mark that has a partner inside the
+    /// string does not close it when nothing else says so.
+    fn may_be_last(&self) -> bool {
+        self.names.is_empty() || self.paired || self.role != Role::Field
+    }
+
+    /// Whether the text ends with a mark that opens a quotation.
+    fn has_just_opened(&self) -> bool {
+        let before = &self.text[self.start..self.at];
+        !self.names.is_empty()
+            && self.role == Role::Field
+            && before.ends_with([' ', '(', '[', '{', ':'])
+    }
+
+    /// Whether the mark ends the string and nothing but closing brackets and a
+    /// fence is left of the text.
+    pub fn ends_all(&self) -> bool {
+        self.ends_text() && self.may_be_last()
+    }
+
+    fn ends_text(&self) -> bool {
         let after = self.after();
         let rest = near(after, FAR).trim_start_matches(|character| {
             is_space(character) || matches!(character, '}' | ']' | '`')
@@ -313,7 +347,10 @@ impl Mark<'_> {
         if looks_like_name(then) {
             return then.starts_with(is_quote) || knows(self.names, then);
         }
-        if then.is_empty() || then.starts_with(['}', ']', ',']) || is_cut_name(then) {
+        if then.is_empty() || then.starts_with(['}', ']', ',']) {
+            return true;
+        }
+        if is_cut_name(then) && self.may_be_last() {
             return true;
         }
         if self.last_inner.is_none() && (is_lone_name(then) || has_lost_colon(then)) {
@@ -353,8 +390,13 @@ impl Mark<'_> {
             '}' | ']' => return Verdict::Closes,
             ',' => {
                 let then = skip_comment(trim_start(&next[1..]));
-                let mut later = || closes_later(&next[1..], self.open, budget);
-                return closes_if(self.is_next_field(then) || !later());
+                if self.is_next_field(then) {
+                    return Verdict::Closes;
+                }
+                return match self.later(&next[1..], budget) {
+                    Later::Mark => Verdict::Inner,
+                    Later::End => closes_if(self.may_be_last()),
+                };
             }
             '+' if self.joins(next) => return Verdict::Joins,
             _ => {}
@@ -376,7 +418,7 @@ impl Mark<'_> {
         if self.names.is_empty() && self.last_inner.is_none() && is_abandoned(self.after()) {
             return Verdict::Abandoned;
         }
-        if closes_later(self.after(), self.open, budget) {
+        if self.later(self.after(), budget) == Later::Mark {
             return Verdict::Inner;
         }
         // Nothing ends the string after this mark, and a colon follows it: so it
@@ -384,13 +426,58 @@ impl Mark<'_> {
         match self.last_inner {
             Some(mark) if first == ':' => {
                 let name = self.text[mark..self.at].trim_start_matches(is_quote);
-                if !name.is_empty() && end_of_word(name) == name.len() {
+                if !name.is_empty() && end_of_word(name) == name.len() && knows(self.names, name) {
                     return Verdict::Ended { end: mark, next: self.at - name.len() };
                 }
-                Verdict::Closes
+                closes_if(self.may_be_last())
             }
-            _ => Verdict::Closes,
+            // No letter stands right behind a mark that closes.
+            _ if !self.names.is_empty() && gap.is_empty() && first.is_alphanumeric() => {
+                Verdict::Inner
+            }
+            _ => closes_if(self.may_be_last()),
         }
+    }
+
+    /// What comes first after the mark: another one, or an end. A text that is
+    /// asked for by name may go on for long, with brackets of its own; else it is
+    /// enough to look at what is `near`.
+    fn later(&self, near: &str, budget: &mut Budget) -> Later {
+        if self.names.is_empty() {
+            let mark = closes_later(near, self.open, budget);
+            return if mark { Later::Mark } else { Later::End };
+        }
+        let after = self.after();
+        let (mut braces, mut brackets) = (0_usize, 0_usize);
+        let mut found = None;
+        for (at, character) in after.char_indices() {
+            let open = match character {
+                '{' => {
+                    braces += 1;
+                    continue;
+                }
+                '[' => {
+                    brackets += 1;
+                    continue;
+                }
+                '}' => &mut braces,
+                ']' => &mut brackets,
+                _ if closes(self.open, character) => {
+                    found = Some((at, Later::Mark));
+                    break;
+                }
+                _ => continue,
+            };
+            if *open > 0 {
+                *open -= 1;
+            } else if ends_container(&after[at..]) {
+                found = Some((at, Later::End));
+                break;
+            }
+        }
+        let (length, later) = found.unwrap_or((after.len(), Later::End));
+        budget.spend(length / 4);
+        later
     }
 
     fn judge_item(&self, next: &str, gap: &str, first: char, budget: &mut Budget) -> Verdict {
@@ -468,6 +555,12 @@ impl Mark<'_> {
         let end = self.start + comma.len() - 1;
         Some(Verdict::Ended { end, next: end })
     }
+}
+
+/// Whether nothing follows but a comma or the closing of a fence.
+fn is_all_there_is(text: &str) -> bool {
+    let rest = text.strip_prefix(',').or_else(|| text.strip_prefix("```")).unwrap_or(text);
+    trim_start(rest).is_empty()
 }
 
 fn closes_if(yes: bool) -> Verdict {

@@ -144,10 +144,12 @@ impl Schema {
         let Node::Object(fields) = value else {
             return false;
         };
-        !self.names.is_empty()
-            && fields.first().is_some_and(|(name, _)| {
-                self.names.binary_search_by(|known| known.as_str().cmp(name)).is_err()
-            })
+        !self.names.is_empty() && fields.first().is_some_and(|(name, _)| !self.knows(name))
+    }
+
+    /// Whether the schema names such a field, at any depth.
+    pub fn knows(&self, name: &str) -> bool {
+        self.names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
     }
 
     /// What is wrong with a value, if anything: where, and what.

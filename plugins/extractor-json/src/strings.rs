@@ -26,6 +26,8 @@ impl<'a> Parser<'a, '_> {
             if self.peek().is_some_and(is_quote) {
                 let (raw, escaped) = self.string(role);
                 joined.push_str(&escapes::resolve(raw, escaped));
+            } else {
+                self.half |= self.at == self.text.len();
             }
         }
         Node::Text { raw: Cow::Owned(joined), escaped: false }
@@ -47,7 +49,9 @@ impl<'a> Parser<'a, '_> {
         let beyond = if open.is_ascii() && open != '`' { Beyond::Pass } else { Beyond::Stop };
         let mut escaped = false;
         let mut last_inner = None;
+        let mut paired = true;
         let mut nested = Nested::from(start);
+        let mut kept = false;
         loop {
             self.at = next_special(bytes, self.at, beyond);
             let Some(character) = self.peek() else { break };
@@ -65,7 +69,8 @@ impl<'a> Parser<'a, '_> {
                 continue;
             }
             let end = self.at;
-            let mark = Mark { text, start, at: end, open, role, last_inner, names: self.names };
+            let mark =
+                Mark { text, start, at: end, open, role, last_inner, paired, names: self.names };
             let mut verdict = mark.judge(self.budget);
             // With no mark before it, an open bracket is only a bracket.
             let doubtful = match verdict {
@@ -73,24 +78,29 @@ impl<'a> Parser<'a, '_> {
                 Verdict::Ended { .. } => true,
                 Verdict::Inner | Verdict::Abandoned => false,
             };
-            if doubtful && self.nesting && nested.holds(text, end) && !mark.ends_text() {
-                self.nested = true;
+            if doubtful && self.nesting && nested.holds(text, end) && !mark.ends_all() {
+                (self.nested, kept) = (true, true);
                 verdict = Verdict::Inner;
             }
             match verdict {
                 verdict @ (Verdict::Closes | Verdict::Joins) => {
                     self.joins = verdict == Verdict::Joins;
+                    self.unbalanced |= kept && nested.holds(text, end);
                     self.budget.spend((end - start) / 8);
                     self.at += character.len_utf8();
                     return (&text[start..end], escaped);
                 }
                 Verdict::Inner => {
                     self.note("quotation marks inside a string were escaped");
+                    self.doubtful = true;
                     last_inner = Some(end);
+                    // An apostrophe has no partner to be told by.
+                    paired = !paired || open == '\'';
                     self.at += character.len_utf8();
                 }
                 Verdict::Ended { end, next } => {
                     self.note("a closing quotation mark was missing");
+                    self.doubtful = true;
                     self.at = next;
                     let content = text[start..end].trim_end_matches(is_space);
                     return (content.strip_suffix(',').unwrap_or(content), escaped);
@@ -118,6 +128,7 @@ impl<'a> Parser<'a, '_> {
             self.at = next_special(bytes, self.at, Beyond::Pass);
             let Some(byte) = bytes.get(self.at) else {
                 self.cut_off();
+                self.half = true;
                 return (&self.text[start..], escaped);
             };
             if *byte == b'\\' {
@@ -192,24 +203,31 @@ impl<'a> Parser<'a, '_> {
                 self.at = start + colon;
                 return raw[..colon].trim_end_matches(is_space);
             }
+        } else if !self.names.is_empty() {
+            // A report may be cut off behind any bracket, but a list of short
+            // texts only ends with the brackets of everything that is open.
+            if role == Role::Item
+                && let Some(end) = self.before_all_brackets(trimmed)
+            {
+                self.note("a closing quotation mark was missing");
+                self.at = start + end;
+                return trimmed[..end].trim_end_matches(is_space);
+            }
         } else if trimmed.ends_with(['}', ']']) {
             self.note("a closing quotation mark was missing");
             let mut from = 0;
             while let Some(comma) = raw[from..].find(',') {
                 let after = from + comma + 1;
                 let next = trim_start(&raw[after..]);
-                if looks_like_name(next) && quotes::knows(self.names, next) {
+                if looks_like_name(next) {
                     self.at = start + after - 1;
                     return raw[..after - 1].trim_end_matches(is_space);
                 }
                 from = after;
             }
-            let end = match self.names {
-                // Nothing is known of what was meant: the first bracket that
-                // closes more than the string opened ends it.
-                [] => Nested::first_surplus(trimmed).unwrap_or(trimmed.len()),
-                _ => self.before_last_brackets(trimmed),
-            };
+            // Nothing is known of what was meant: the first bracket that closes
+            // more than the string opened ends it.
+            let end = Nested::first_surplus(trimmed).unwrap_or(trimmed.len());
             self.at = start + end;
             return trimmed[..end].trim_end_matches(is_space);
         }
@@ -223,17 +241,13 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Where a text ends without the brackets that close what is open.
-    fn before_last_brackets(&self, text: &str) -> usize {
+    /// Where a text ends without the brackets that close all that is open.
+    fn before_all_brackets(&self, text: &str) -> Option<usize> {
         let mut end = text.len();
         for _ in 0..self.objects + self.arrays {
-            let inner = text[..end].trim_end_matches(is_space);
-            match inner.strip_suffix(['}', ']']) {
-                Some(shorter) => end = shorter.len(),
-                None => break,
-            }
+            end = text[..end].trim_end_matches(is_space).strip_suffix(['}', ']'])?.len();
         }
-        end
+        Some(end)
     }
 }
 

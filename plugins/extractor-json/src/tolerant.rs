@@ -38,6 +38,15 @@ pub struct Parsed<'a> {
     pub out_of_range: bool,
     /// Brackets or fences inside a string kept its quotation marks.
     pub nested: bool,
+    /// Not all of those brackets and fences were closed where the string was.
+    pub unbalanced: bool,
+    /// A field stands there twice, and the marks of its text leave a doubt where
+    /// that ends: so the text may be what holds the other one.
+    pub ambiguous: bool,
+    /// The text ended in the middle of a string, which was left out.
+    pub half: bool,
+    /// The field of the outermost object whose text was left out for that.
+    pub cut: Option<Cow<'a, str>>,
     /// What was repaired.
     pub notes: Vec<&'static str>,
 }
@@ -67,8 +76,12 @@ pub fn parse<'a>(
         names: manner.names,
         nesting: manner.nesting,
         nested: false,
+        unbalanced: false,
+        doubtful: false,
+        repeated: false,
         joins: false,
         half: false,
+        cut: None,
         quoted: false,
         bare: false,
         phrases: false,
@@ -96,6 +109,10 @@ pub fn parse<'a>(
         truncated: parser.truncated,
         out_of_range: parser.out_of_range,
         nested: parser.nested,
+        unbalanced: parser.unbalanced,
+        ambiguous: parser.repeated && parser.doubtful,
+        half: parser.half && !parser.names.is_empty(),
+        cut: parser.cut,
         notes: parser.notes,
     })
 }
@@ -109,10 +126,16 @@ pub(crate) struct Parser<'a, 'b> {
     pub nesting: bool,
     /// Nesting made a difference.
     pub nested: bool,
+    pub unbalanced: bool,
+    /// Marks were taken for text, or found missing.
+    pub doubtful: bool,
+    /// A field that was asked for by name stands there twice.
+    repeated: bool,
     /// The string that was just read goes on after a `+`.
     pub joins: bool,
     /// The text ended in the middle of the string that was just read.
     pub half: bool,
+    cut: Option<Cow<'a, str>>,
     quoted: bool,
     bare: bool,
     pub phrases: bool,
@@ -296,11 +319,15 @@ impl<'a> Parser<'a, '_> {
                     // What has no name, not even a bare one, belongs to nothing.
                     if !quoted && name.is_empty() {
                         self.note("a value without a name was left out");
+                    } else if self.is_half(value.as_ref()) {
+                        self.leave_out_half(&mut fields, name);
                     } else if let Some(value) = value {
                         if fields.is_empty() {
                             fields.reserve_exact(self.fields);
                         }
-                        Node::set(&mut fields, name, value);
+                        let known = self.names.binary_search_by(|known| known.as_str().cmp(&name));
+                        let replaced = Node::set(&mut fields, name, value);
+                        self.repeated |= replaced && known.is_ok();
                     } else {
                         self.note("a name without a value was left out");
                     }
@@ -316,6 +343,21 @@ impl<'a> Parser<'a, '_> {
             self.failed = true;
         }
         Node::Object(fields)
+    }
+
+    /// Whether a text was read to the end of everything, and not to its own. Where
+    /// fields are asked for by name, half a report must not pass for one.
+    fn is_half(&self, value: Option<&Node>) -> bool {
+        self.half && !self.names.is_empty() && matches!(value, Some(Node::Text { .. }))
+    }
+
+    fn leave_out_half(&mut self, fields: &mut Fields<'a>, name: Cow<'a, str>) {
+        self.note("a text that was cut off was left out");
+        // It was about to take the place of what stood there before.
+        fields.retain(|(known, _)| *known != name);
+        if self.objects == 1 && self.arrays == 0 {
+            self.cut = Some(name);
+        }
     }
 
     /// `\"` where a mark should stand alone.
@@ -415,7 +457,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 _ => match self.value(Role::Item) {
                     // Half an address leads nowhere.
-                    Some(Node::Text { .. }) if self.half && !self.names.is_empty() => {
+                    value if self.is_half(value.as_ref()) => {
                         self.note("an item that was cut off was left out");
                     }
                     Some(value) => items.push(value),

@@ -179,6 +179,7 @@ impl<'a> Parser<'a, '_> {
                     return self.half_word(whole);
                 }
                 self.note("bare words were put in quotation marks");
+                self.half |= cut;
                 self.phrases |= word.len() > LONGEST_PLAIN && word.contains(' ');
                 return Some(Node::Text { raw: Cow::Borrowed(word), escaped: false });
             }

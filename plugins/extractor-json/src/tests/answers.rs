@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::value;
 use crate::{Failure, extract};
 
-const SCHEMA: &str = r#"{
+pub const SCHEMA: &str = r#"{
   "type": "object",
   "required": ["verified", "report"],
   "properties": {
@@ -106,7 +106,9 @@ fn the_last_whole_answer_wins() {
 /// The report as it is when the model forgets to escape it.
 #[test]
 fn a_report_that_was_not_escaped_is_kept_whole() {
+    let long = format!("He said \"yes\" and {}left", "went on and on ".repeat(100));
     for report in [
+        long.as_str(),
         "He said \"yes\" and left",
         "He said \"yes\", and \"no\", then left.",
         "\"Quoted\" at the start, and at the \"end\"",
@@ -127,6 +129,8 @@ fn a_report_that_was_not_escaped_is_kept_whole() {
         "Say \"a\" # b\nand \"c\" // d\nand \"e\", # f\nmore",
         "See \"x\"\n```sh\nls \"$HOME\"\n```\nend",
         "She wrote: \"one\" + \"two\" is \"onetwo\", he agreed",
+        "A \"spring tide\" comes at new moon [1], and {so}, on [2]. Then it ends",
+        "A \"spring tide\", as it is called [1], comes at new moon. Then it ends",
     ] {
         for (before, after) in [
             ("{\"success\": true, \"verified\": true, \"report\": \"", "\"}"),
@@ -176,7 +180,7 @@ fn of_an_answer_that_is_cut_off_only_what_is_complete_is_kept() {
         (r#"{"report": "all of it", "verified":"#, "/verified is missing"),
         (r#"{"report": "all of it", "#, "/verified is missing"),
         (r#"{"verified": true, "report": "#, "/report is missing"),
-        (r#"{"verified": true, "report": ""#, "/report is shorter than 1"),
+        (r#"{"verified": true, "report": ""#, "/report is cut off"),
         (r#"{"verified": , "report": "x"}"#, "/verified is missing"),
     ] {
         assert_eq!(extract(text, SCHEMA), Err(Failure::Unfit(problem.into())), "{text}");
