@@ -251,9 +251,11 @@ mod tests {
             .map(|url| source(url, "named"))
             .to_vec();
         given.queries = vec!["tides".to_owned(), "neap".to_owned()];
-        let mut reply = AgentReply::default();
-        reply.sources = vec![source("https://b.example", "seen")];
-        reply.queries = vec!["neap".to_owned()];
+        let reply = AgentReply {
+            sources: vec![source("https://b.example", "seen")],
+            queries: vec!["neap".to_owned()],
+            ..AgentReply::default()
+        };
         accept(&mut round, &mut progress, Prompt::Verify, given, reply).unwrap();
         let sources: Vec<_> =
             round.sources.iter().map(|source| (&*source.url, &*source.title)).collect();

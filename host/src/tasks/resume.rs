@@ -60,7 +60,9 @@ impl Tasks {
                 let mut plan = plan_of(&task);
                 if let Some(most) = max_rounds {
                     question.max_rounds = Some(most);
-                    plan.iter_mut().for_each(|plan| plan.rounds = most);
+                    if let Some(plan) = &mut plan {
+                        plan.rounds = most;
+                    }
                 }
                 Ok(TakenUp::Left(Box::new(Job {
                     recorder: Recorder::resumed(self.store.clone(), claim.clone(), calls),

@@ -338,11 +338,12 @@ impl Run<'_> {
 /// Whether the same call would fail again: then it is not paid for again.
 fn is_lasting(kind: &ErrorKind) -> bool {
     match kind {
-        ErrorKind::Auth | ErrorKind::Refused | ErrorKind::InvalidInput | ErrorKind::NotFound => {
-            true
-        }
+        ErrorKind::Auth
+        | ErrorKind::Refused
+        | ErrorKind::InvalidInput
+        | ErrorKind::NotFound
         // The host has waited for a limit that passes soon.
-        ErrorKind::RateLimited(_) => true,
+        | ErrorKind::RateLimited(_) => true,
         ErrorKind::Unavailable => false,
         ErrorKind::Other(name) => matches!(
             name.as_str(),
