@@ -113,6 +113,28 @@ impl Question {
         }
     }
 
+    /// Asks for the words of another question too: what "it" stands for.
+    pub fn refer_to(&mut self, other: &Self, carried: &[usize]) {
+        for &from in carried {
+            let word = &other.asked[from];
+            if self.asked.iter().any(|own| own.term == word.term) {
+                continue;
+            }
+            let index = self.asked.len();
+            self.asked.push(word.clone());
+            for (term, matched) in other.matches.iter().enumerate() {
+                if let Some((_, credit)) = matched.filter(|(to, _)| *to == from) {
+                    slot(&mut self.matches, term as Term).get_or_insert((index, credit));
+                }
+            }
+        }
+    }
+
+    /// How many of its words are telling.
+    pub fn telling(&self) -> usize {
+        self.asked.iter().filter(|asked| asked.specific > 0.5).count()
+    }
+
     /// Which asked word a term speaks of, and how well.
     pub fn matched(&self, term: Term) -> Option<(usize, f64)> {
         self.matches.get(term as usize).copied().flatten()
