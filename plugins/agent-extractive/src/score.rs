@@ -143,7 +143,10 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     raise(question, &mut direct, above.heading.iter().copied(), from_heading);
     raise(question, &mut direct, above.table.iter().copied(), FROM_HEADING);
     raise(question, &mut direct, above.keys.iter().copied(), FROM_KEYS);
-    if direct.iter().all(|credit| *credit == 0.0) {
+    let silent = |direct: &[f64]| direct.iter().all(|credit| *credit == 0.0);
+    let thing = &direct[question.thing.clone()];
+    // That "it" is in the path of the file does not make a sentence speak of it.
+    if silent(&direct) || (!thing.is_empty() && silent(thing)) {
         return Score::none(direct.clone(), direct, Met::No);
     }
     let mut credit = direct.clone();

@@ -55,8 +55,8 @@ pub fn points_back(part: &str) -> bool {
     })
 }
 
-/// The words of what a question is about: "plugin" of "what may a plugin reach".
-/// None where its build does not tell.
+/// The words of what a question is about: "hatch" of "what may a hatch hold". None
+/// where its build does not tell.
 pub fn thing(part: &str) -> Vec<&str> {
     let words = words(part);
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
@@ -77,8 +77,8 @@ pub fn thing(part: &str) -> Vec<&str> {
                 *index == 0 || part[..word.range.start].ends_with([' ', '-', '/'])
             })
             .count();
-        // "What is a deep search" names it all; "where is the index kept" and
-        // "what may a plugin reach" end with what is done.
+        // "What is a ballast tank" names it all; "where is the anchor stowed" and
+        // "what may a hatch hold" end with what is done.
         let named = matches!(lower(at.wrapping_sub(1)), "is" | "are" | "was" | "were")
             && matches!(lower(0), "what" | "who" | "which");
         let length = if verb && !named && length > 1 { length - 1 } else { length };
@@ -223,8 +223,8 @@ mod tests {
                 &["What may a hatch hold", "who seals it?"][..],
             ),
             (
-                "How are rounds limited and why do they stop?",
-                &["How are rounds limited", "why do they stop?"],
+                "How are dives limited and why do they stop?",
+                &["How are dives limited", "why do they stop?"],
             ),
             ("What is a lamp? How do I light one?", &["What is a lamp?", "How do I light one?"]),
             (
@@ -248,11 +248,11 @@ mod tests {
             "?",
             "What is a ballast tank?",
             "What are hulls and hatches?",
-            "How do I install and configure it?",
-            "Which plugins are loaded and are kept?",
-            "Who decides what to search and when to stop?",
-            "Who decides what is searched and when it stops?",
-            "In the store, how many tasks are there?",
+            "How do I coil and stow it?",
+            "Which ropes are coiled and are kept?",
+            "Who decides what to haul and when to stop?",
+            "Who decides what is hauled and when it stops?",
+            "In the store, how many ropes are there?",
             "When the hull leaks, what happens?",
             "Is 1.95 faster than 1.94?",
             "hull and hatch",
@@ -267,14 +267,14 @@ mod tests {
     #[test]
     fn the_thing_is_what_the_part_is_about() {
         for (text, expected) in [
-            ("What may a plugin reach", &["plugin"][..]),
-            ("Where is the index kept", &["index"]),
-            ("How are secrets handled", &["secrets"]),
-            ("What is a deep search", &["deep", "search"]),
-            ("How do I resume a deep search", &["deep", "search"]),
-            ("Which clients are supported", &["clients"]),
-            ("What happens when a round fails", &["round", "fails"]),
-            ("What does the extractor do", &["extractor"]),
+            ("What may a hatch hold", &["hatch"][..]),
+            ("Where is the anchor stowed", &["anchor"]),
+            ("How are lamps lit", &["lamps"]),
+            ("What is a ballast tank", &["ballast", "tank"]),
+            ("How do I blow a ballast tank", &["ballast", "tank"]),
+            ("Which winches are greased", &["winches"]),
+            ("What happens when a rope tears", &["rope", "tears"]),
+            ("What does the pilot do", &["pilot"]),
             ("Why", &[]),
         ] {
             assert_eq!(thing(text), expected, "{text}");
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn only_some_parts_point_back() {
-        assert!(points_back("who checks it?") && points_back("how long may each take?"));
-        assert!(!points_back("why does research stop?"));
+        assert!(points_back("who seals it?") && points_back("how long may each take?"));
+        assert!(!points_back("why does the winch stop?"));
     }
 }
