@@ -176,9 +176,7 @@ fn next(readings: &[Reading], answered: &[Option<Answered>]) -> Vec<String> {
     for open in [true, false] {
         let ours = readings.iter().zip(answered).filter(|(_, one)| one.is_none() == open);
         for (Reading { question, weights, .. }, answered) in ours {
-            let credit = |index: usize| answered.as_ref().map_or(0.0, |one| one.credit[index]);
-            let missing: Vec<usize> =
-                (0..weights.len()).filter(|index| credit(*index) < ANSWERED).collect();
+            let missing = missing(question, answered.as_ref());
             for query in follow_ups(question, weights, &missing) {
                 if !queries.contains(&query) {
                     queries.push(query);
@@ -188,6 +186,21 @@ fn next(readings: &[Reading], answered: &[Option<Answered>]) -> Vec<String> {
     }
     queries.truncate(MOST_FOLLOW_UPS);
     queries
+}
+
+/// The asked words that are to be looked up. Where nothing answers, what "it"
+/// stands for is known, unless the part asks for nothing else that tells.
+fn missing(question: &Question, answered: Option<&Answered>) -> Vec<usize> {
+    let all = 0..question.asked.len();
+    if let Some(answered) = answered {
+        return all.filter(|index| answered.credit[*index] < ANSWERED).collect();
+    }
+    let own = || all.clone().filter(|index| !question.thing.contains(index));
+    if own().any(|index| question.asked[index].specific > 0.5) {
+        own().collect()
+    } else {
+        all.collect()
+    }
 }
 
 /// Queries for what is missing, the most telling words first; each is made of the

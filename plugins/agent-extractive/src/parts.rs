@@ -92,3 +92,50 @@ pub fn complete(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::Kind;
+
+    fn parts(text: &str) -> Vec<(Kind, Vec<String>)> {
+        let words = |question: Question| {
+            (question.kind, question.asked.into_iter().map(|asked| asked.word).collect())
+        };
+        read(text, &mut Vocabulary::new()).into_iter().map(words).collect()
+    }
+
+    #[test]
+    fn each_part_asks_in_its_own_way() {
+        let both = parts("What is a winch, and how many ropes are coiled?");
+        assert_eq!(both[0], (Kind::Definition, vec!["winch".to_owned()]));
+        assert_eq!(both[1], (Kind::Quantity, vec!["ropes".to_owned(), "coiled".to_owned()]));
+    }
+
+    #[test]
+    fn it_is_the_thing_of_the_first_part() {
+        let both = parts("What may a hatch hold, and who seals it?");
+        assert_eq!(both[1], (Kind::Who, vec!["seals".to_owned(), "hatch".to_owned()]));
+        // With hardly a word of its own it means all of the first part.
+        let both = parts("How many divers go down, and how long does each take?");
+        assert_eq!(both[1].1, ["long", "take", "divers", "down"]);
+    }
+
+    #[test]
+    fn what_is_said_of_the_thing_nearly_names_it() {
+        let mut vocabulary = Vocabulary::new();
+        let both = read("What may a hatch hold, and who seals it?", &mut vocabulary);
+        let mut matched = |word| both[1].matched(vocabulary.term(word).unwrap());
+        assert_eq!(matched("hatch"), Some((1, 1.0)));
+        let (index, credit) = matched("hold").unwrap();
+        assert!(index == 1 && 0.0 < credit && credit < 1.0);
+    }
+
+    #[test]
+    fn what_names_nothing_is_no_part() {
+        for text in ["Is the hull cold, and why?", "What is it, and who cast the hull?", "Why?"] {
+            assert!(parts(text).is_empty(), "{text}");
+        }
+        assert_eq!(parts("What is it? Who cast the hull? Where is the winch?").len(), 2);
+    }
+}
