@@ -10,6 +10,10 @@ use crate::settings::Settings;
 use crate::split::{points_back, split, thing};
 use crate::words::Vocabulary;
 
+/// A part has few words, and much speaks of them somehow: further findings must be
+/// nearly as good as its best.
+const NEARLY_AS_GOOD: f64 = 0.85;
+
 /// The parts of a question, each as a question of its own; none when it has only
 /// one.
 pub fn read(text: &str, vocabulary: &mut Vocabulary) -> Vec<Question> {
@@ -79,6 +83,8 @@ pub fn complete(
     let share = settings.max_findings.div_ceil(parts.len());
     let kept = share * (parts.len() - open.len());
     stretches.truncate(kept.clamp(1, settings.max_findings));
+    let relative_relevance = settings.relative_relevance.max(NEARLY_AS_GOOD);
+    let settings = &Settings { relative_relevance, ..settings.clone() };
     for part in open {
         let taken: Vec<usize> =
             stretches.iter().flat_map(|stretch| stretch.units.iter().copied()).collect();
