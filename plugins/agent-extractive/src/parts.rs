@@ -12,7 +12,7 @@ use crate::words::Vocabulary;
 
 /// A part has few words, and much speaks of them somehow: further findings must be
 /// nearly as good as its best.
-const NEARLY_AS_GOOD: f64 = 0.85;
+const NEARLY_AS_GOOD: f64 = 0.78;
 
 /// The parts of a question, each as a question of its own; none when it has only
 /// one.
