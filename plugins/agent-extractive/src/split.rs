@@ -11,16 +11,13 @@ const MOST_PARTS: usize = 4;
 
 /// Where the parts are; a single one for a question that asks for one thing.
 pub fn split(text: &str) -> Vec<Range<usize>> {
-    let whole = vec![0..text.len()];
-    if text.len() > LONGEST {
-        return whole;
-    }
-    let words = words(text);
+    let words = if text.len() > LONGEST { Vec::new() } else { words(text) };
     let mut parts = Vec::new();
     let mut first = 0;
     let mut start = 0;
     for at in 1..words.len() {
         let between = &text[words[at - 1].range.end..words[at].range.start];
+        // A dot alone stands within a number or a name: "1.95", "plugins.toml".
         let sentence = between.contains(['?', '？', ';', '.', '!']) && between != ".";
         let joined = matches!(words[at - 1].lower.as_str(), "and" | "but" | "or");
         // "In the store, how many …": what does not ask is no part.
@@ -31,8 +28,12 @@ pub fn split(text: &str) -> Vec<Range<usize>> {
             start = words[at].range.start;
         }
     }
+    if parts.len() >= MOST_PARTS {
+        parts.clear();
+        start = 0;
+    }
     parts.push(start..text.len());
-    if parts.len() > MOST_PARTS { whole } else { parts }
+    parts
 }
 
 /// Whether a part points back to the thing of an earlier one.
@@ -60,35 +61,27 @@ pub fn points_back(part: &str) -> bool {
 pub fn thing(part: &str) -> Vec<&str> {
     let words = words(part);
     let lower = |at: usize| words.get(at).map_or("", |word| word.lower.as_str());
-    let mut at = 0;
-    while at < words.len() {
+    for at in 0..words.len() {
         let verb = is_auxiliary(lower(at));
-        let begins = verb || is_article(lower(at)) || asks(lower(at)) || lower(at) == "many";
-        at += 1;
-        if !begins {
+        // A question word names what follows only in "which …" and "how many …":
+        // in "what happens when …" that is a verb.
+        if !verb && !is_article(lower(at)) && !matches!(lower(at), "which" | "many") {
             continue;
         }
-        let from = if verb && is_article(lower(at)) { at + 1 } else { at };
-        let length = words[from.min(words.len())..]
-            .iter()
-            .take_while(|word| !is_small(&word.lower))
-            .enumerate()
-            .take_while(|(index, word)| {
-                *index == 0 || part[..word.range.start].ends_with([' ', '-', '/'])
-            })
-            .count();
+        let from = at + 1 + usize::from(verb && is_article(lower(at + 1)));
+        let rest = words.get(from..).unwrap_or_default();
+        let together = |(index, word): &(usize, &Word)| {
+            *index == 0 || part[..word.range.start].ends_with([' ', '-', '/'])
+        };
+        let name = rest.iter().take_while(|word| !is_small(&word.lower)).enumerate();
+        let length = name.take_while(together).count();
         // "What is a ballast tank" names it all; "where is the anchor stowed" and
         // "what may a hatch hold" end with what is done.
-        let named = matches!(lower(at.wrapping_sub(1)), "is" | "are" | "was" | "were")
+        let named = matches!(lower(at), "is" | "are" | "was" | "were")
             && matches!(lower(0), "what" | "who" | "which");
         let length = if verb && !named && length > 1 { length - 1 } else { length };
-        // A verb alone, as in "what happens when …", is no thing.
-        let verb_only = asks(lower(at - 1)) && !verb && lower(at - 1) != "which";
-        if length > 0 && !verb_only {
-            return words[from..from + length]
-                .iter()
-                .map(|word| &part[word.range.clone()])
-                .collect();
+        if length > 0 {
+            return rest[..length].iter().map(|word| &part[word.range.clone()]).collect();
         }
     }
     Vec::new()
