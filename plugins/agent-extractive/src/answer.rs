@@ -64,6 +64,7 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
     parts::complete(settings, &material, &parts, &mut stretches);
     let findings: Vec<Finding> =
         stretches.iter().map(|stretch| quote::finding(passages, &cuts, stretch)).collect();
+    let open = chosen.is_empty() && !parts.is_empty();
     let readings = if parts.is_empty() { std::slice::from_ref(&whole) } else { &parts };
     let answered: Vec<Option<Answered>> =
         readings.iter().map(|reading| reading.answered(settings, &stretches)).collect();
@@ -74,7 +75,7 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
     };
     Reply {
         text,
-        follow_ups: next(readings, &answered),
+        follow_ups: next(readings, &answered, open.then_some(&whole)),
         quality: Some(quality(readings, &answered, &findings)),
         findings,
         queries: Vec::new(),
@@ -170,8 +171,13 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
 }
 
 /// What to look up next: first the parts that nothing answers, then the words
-/// that the answers to the others leave out.
-fn next(readings: &[Reading], answered: &[Option<Answered>]) -> Vec<String> {
+/// that the answers to the others leave out, and last the whole question where
+/// nothing answers it.
+fn next(
+    readings: &[Reading],
+    answered: &[Option<Answered>],
+    whole: Option<&Reading>,
+) -> Vec<String> {
     let mut queries: Vec<String> = Vec::new();
     for open in [true, false] {
         let ours = readings.iter().zip(answered).filter(|(_, one)| one.is_none() == open);
@@ -183,6 +189,9 @@ fn next(readings: &[Reading], answered: &[Option<Answered>]) -> Vec<String> {
                 }
             }
         }
+    }
+    if let Some(Reading { question, weights, .. }) = whole {
+        queries.extend(follow_ups(question, weights, &missing(question, None)));
     }
     queries.truncate(MOST_FOLLOW_UPS);
     queries

@@ -7,7 +7,7 @@ use crate::quote::{self, Stretch};
 use crate::reading::{Material, Reading};
 use crate::select;
 use crate::settings::Settings;
-use crate::split::{points_back, split, thing};
+use crate::split::{names_a_thing, points_back, split, thing};
 use crate::words::Vocabulary;
 
 /// A part has few words, and much speaks of them somehow: further findings must be
@@ -39,8 +39,10 @@ pub fn read(text: &str, vocabulary: &mut Vocabulary) -> Vec<Question> {
     for range in ranges {
         let part = &text[range.clone()];
         let mut question = Question::read(part, vocabulary);
+        // "…, and what is left out?" names no thing of its own either.
+        let of_the_first = points_back(part) || question.telling() == 1 && !names_a_thing(part);
         if let Some(first) = parts.first()
-            && points_back(part)
+            && of_the_first
         {
             let opening = &text[..range.start];
             question.refer_to(first, &carried(first, &question, opening));
@@ -122,6 +124,10 @@ mod tests {
     fn it_is_the_thing_of_the_first_part() {
         let both = parts("What may a hatch hold, and who seals it?");
         assert_eq!(both[1], (Kind::Who, vec!["seals".to_owned(), "hatch".to_owned()]));
+        let both = parts("How is the hatch oiled, and what is left out?");
+        assert_eq!(both[1].1, ["left", "hatch"]);
+        let both = parts("What is a hatch? What is a winch?");
+        assert_eq!(both[1].1, ["winch"]);
         // With hardly a word of its own it means all of the first part.
         let both = parts("How many divers go down, and how long does each take?");
         assert_eq!(both[1].1, ["long", "take", "divers", "down"]);

@@ -56,6 +56,13 @@ pub fn points_back(part: &str) -> bool {
     })
 }
 
+/// Whether a part names a thing of its own: "a winch", "which ropes".
+pub fn names_a_thing(part: &str) -> bool {
+    words(part).iter().any(|word| {
+        is_article(&word.lower) || matches!(word.lower.as_str(), "which" | "many" | "much")
+    })
+}
+
 /// The words of what a question is about: "hatch" of "what may a hatch hold". None
 /// where its build does not tell.
 pub fn thing(part: &str) -> Vec<&str> {
