@@ -24,6 +24,7 @@ mod lifecycle;
 mod malformed;
 mod outside;
 mod protocol;
+mod readme;
 mod research;
 mod sandbox;
 mod sandbox_loading;

@@ -5,9 +5,11 @@ use bathysphere_sdk::agent::{Purpose, Reply, Request};
 use bathysphere_sdk::types::{Error, ErrorKind, Finding, Passage, Quality, Usage};
 
 use crate::form::{self, Met};
+use crate::parts;
 use crate::question::Question;
-use crate::quote::{self, Stretch};
-use crate::score::{self, Score};
+use crate::quote;
+use crate::reading::{Answered, Material, Reading};
+use crate::score::Score;
 use crate::select;
 use crate::settings::Settings;
 use crate::units;
@@ -47,37 +49,35 @@ pub fn answer(settings: &Settings, request: &Request) -> Result<Reply, Error> {
 /// Finds what answers `question` in `passages`.
 pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply {
     let mut vocabulary = Vocabulary::new();
+    let parts = parts::read(question, &mut vocabulary);
     let question = Question::read(question, &mut vocabulary);
     let (cuts, units) = units::collect(passages, &mut vocabulary, settings);
-    let weights = score::weights(&question, passages, &units, &cuts);
-    let scale = score::Scale {
-        question: &question,
-        weights: &weights,
-        passages,
-        cuts: &cuts,
-        units: &units,
-        needed: settings.min_relevance,
-        best: passages.iter().map(|passage| passage.score).fold(0.0, f64::max),
-    };
-    let scores: Vec<Score> = units.iter().map(|unit| score::score(&scale, unit)).collect();
-    let strong = question.asked.iter().filter(|asked| asked.specific > 0.5).count();
-    let chosen = select::choose(settings, strong, &weights, passages, &units, &scores);
-    let stretches = quote::stretches(settings, question.kind, &cuts, &units, &scores, &chosen);
+    let material = Material { passages, cuts: &cuts, units: &units };
+    let whole = Reading::new(settings, &material, question, None);
+    let chosen = select::choose(settings, &whole, settings.max_findings, &[], &material);
+    let kind = whole.question.kind;
+    let mut stretches = quote::stretches(settings, kind, &cuts, &units, &whole.scores, &chosen);
+    let parts: Vec<Reading> = parts
+        .into_iter()
+        .map(|part| Reading::new(settings, &material, part, Some(&whole.question)))
+        .collect();
+    parts::complete(settings, &material, &parts, &mut stretches);
     let findings: Vec<Finding> =
         stretches.iter().map(|stretch| quote::finding(passages, &cuts, stretch)).collect();
-    let credit = credit(&question, &scores, &stretches);
-    let quality = quality(&weights, &credit, &scores, &stretches, &findings);
-    let missing: Vec<usize> = (0..credit.len()).filter(|index| credit[*index] < ANSWERED).collect();
+    let open = chosen.is_empty() && !parts.is_empty();
+    let readings = if parts.is_empty() { std::slice::from_ref(&whole) } else { &parts };
+    let answered: Vec<Option<Answered>> =
+        readings.iter().map(|reading| reading.answered(settings, &stretches)).collect();
     let text = if findings.is_empty() {
-        no_answer(&question, passages, &scores)
+        no_answer(&whole.question, passages, &whole.scores)
     } else {
         bullets(&findings)
     };
     Reply {
         text,
-        follow_ups: follow_ups(&question, &weights, &missing),
+        follow_ups: next(readings, &answered, open.then_some(&whole)),
+        quality: Some(quality(readings, &answered, &findings)),
         findings,
-        quality: Some(quality),
         queries: Vec::new(),
         sources: Vec::new(),
         model: Some(MODEL.to_owned()),
@@ -93,35 +93,21 @@ pub fn find(settings: &Settings, question: &str, passages: &[Passage]) -> Reply 
     }
 }
 
-/// For each asked word, how far the findings speak of it.
-fn credit(question: &Question, scores: &[Score], stretches: &[Stretch]) -> Vec<f64> {
-    let mut credit = vec![0.0_f64; question.asked.len()];
-    for unit in stretches.iter().flat_map(|stretch| &stretch.units) {
-        for (credit, own) in credit.iter_mut().zip(&scores[*unit].credit) {
-            *credit = credit.max(*own);
-        }
-    }
-    credit
-}
-
-fn quality(
-    weights: &[f64],
-    credit: &[f64],
-    scores: &[Score],
-    stretches: &[Stretch],
-    findings: &[Finding],
-) -> Quality {
-    if findings.is_empty() {
+/// The figures of all parts together; one that is not answered has no share in
+/// the coverage.
+fn quality(readings: &[Reading], answered: &[Option<Answered>], findings: &[Finding]) -> Quality {
+    let found: Vec<&Answered> = answered.iter().flatten().collect();
+    if found.is_empty() {
         return Quality { relevance: 0.0, coverage: 0.0, confidence: 0.0 };
     }
-    let total: f64 = weights.iter().sum::<f64>().max(1e-9);
-    let coverage = credit.iter().zip(weights).map(|(c, w)| c * w).sum::<f64>() / total;
-    let best: Vec<f64> = stretches
-        .iter()
-        .take(3)
-        .map(|stretch| stretch.units.iter().map(|unit| scores[*unit].relevance).fold(0.0, f64::max))
-        .collect();
-    let relevance = best.iter().sum::<f64>() / best.len() as f64;
+    let covered = readings.iter().zip(answered).filter_map(|(reading, answered)| {
+        let Answered { credit, met, .. } = answered.as_ref()?;
+        let total: f64 = reading.weights.iter().sum::<f64>().max(1e-9);
+        let covered = credit.iter().zip(&reading.weights).map(|(c, w)| c * w).sum::<f64>() / total;
+        Some(if *met { covered } else { covered * FORMLESS })
+    });
+    let coverage = covered.sum::<f64>() / readings.len() as f64;
+    let relevance = found.iter().map(|one| one.relevance).sum::<f64>() / found.len() as f64;
     let mut sources: Vec<&str> =
         findings.iter().map(|finding| finding.source.url.as_str()).collect();
     sources.sort_unstable();
@@ -132,11 +118,6 @@ fn quality(
         2 => 0.9,
         _ => 1.0,
     };
-    let met = stretches
-        .iter()
-        .flat_map(|stretch| &stretch.units)
-        .any(|unit| scores[*unit].met != Met::No);
-    let coverage = if met { coverage } else { coverage * FORMLESS };
     let confidence = (relevance * coverage).max(0.0).sqrt() * support;
     let unit = |value: f64| value.clamp(0.0, 1.0);
     Quality { relevance: unit(relevance), coverage: unit(coverage), confidence: unit(confidence) }
@@ -189,6 +170,48 @@ fn no_answer(question: &Question, passages: &[Passage], scores: &[Score]) -> Str
     }
 }
 
+/// What to look up next: first the parts that nothing answers, then the words
+/// that the answers to the others leave out, and last the whole question where
+/// nothing answers it.
+fn next(
+    readings: &[Reading],
+    answered: &[Option<Answered>],
+    whole: Option<&Reading>,
+) -> Vec<String> {
+    let mut queries: Vec<String> = Vec::new();
+    for open in [true, false] {
+        let ours = readings.iter().zip(answered).filter(|(_, one)| one.is_none() == open);
+        for (Reading { question, weights, .. }, answered) in ours {
+            let missing = missing(question, answered.as_ref());
+            for query in follow_ups(question, weights, &missing) {
+                if !queries.contains(&query) {
+                    queries.push(query);
+                }
+            }
+        }
+    }
+    if let Some(Reading { question, weights, .. }) = whole {
+        queries.extend(follow_ups(question, weights, &missing(question, None)));
+    }
+    queries.truncate(MOST_FOLLOW_UPS);
+    queries
+}
+
+/// The asked words that are to be looked up. Where nothing answers, what "it"
+/// stands for is known, unless the part asks for nothing else that tells.
+fn missing(question: &Question, answered: Option<&Answered>) -> Vec<usize> {
+    let all = 0..question.asked.len();
+    if let Some(answered) = answered {
+        return all.filter(|index| answered.credit[*index] < ANSWERED).collect();
+    }
+    let own = || all.clone().filter(|index| !question.thing.contains(index));
+    if own().any(|index| question.asked[index].specific > 0.5) {
+        own().collect()
+    } else {
+        all.collect()
+    }
+}
+
 /// Queries for what is missing, the most telling words first; each is made of the
 /// question's own words, for others would only lead elsewhere.
 fn follow_ups(question: &Question, weights: &[f64], missing: &[usize]) -> Vec<String> {
@@ -212,6 +235,5 @@ fn follow_ups(question: &Question, weights: &[f64], missing: &[usize]) -> Vec<St
     if !known.is_empty() {
         queries.push(words(&missing));
     }
-    queries.truncate(MOST_FOLLOW_UPS);
     queries
 }

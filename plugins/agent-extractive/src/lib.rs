@@ -3,11 +3,12 @@
 //! follows no prompt, reaches nothing, and says so when the passages do not hold
 //! an answer.
 //!
-//! The way of a request: `question` reads what is asked; `blocks`, `code`,
+//! The way of a request: `question` reads what is asked, and `split` and `parts`
+//! the parts of a question that asks for several things; `blocks`, `code`,
 //! `sentences` and `units` cut the passages into what can be quoted, and `context`
-//! tells what it stands under; `score`
-//! and `form` weigh each piece, `echo` finds what only asks again; `select` takes the best that differ; `quote` turns them
-//! into findings; `answer` puts the reply together.
+//! tells what it stands under; `score` and `form` weigh each piece, `echo` finds
+//! what only asks again, and a `reading` holds the figures; `select` takes the best
+//! that differ; `quote` turns them into findings; `answer` puts the reply together.
 
 mod answer;
 mod blocks;
@@ -16,13 +17,16 @@ mod context;
 mod echo;
 mod form;
 mod heading;
+mod parts;
 mod question;
 mod quote;
 mod readable;
+mod reading;
 mod score;
 mod select;
 mod sentences;
 mod settings;
+mod split;
 mod units;
 mod words;
 

@@ -1,5 +1,7 @@
 //! Reads a question: what it asks for, and which of its words tell.
 
+use std::ops::Range;
+
 use crate::echo;
 use crate::words::{Term, Vocabulary};
 
@@ -40,6 +42,8 @@ pub struct Question {
     /// Asks for a point in time, and not for an occasion: "when was …".
     pub dated: bool,
     pub asked: Vec<Asked>,
+    /// Which of them an earlier part of the question names and this one means.
+    pub thing: Range<usize>,
     /// All its words in lower case and in order; none when it is no question but
     /// a topic.
     pub words: Vec<String>,
@@ -56,6 +60,8 @@ const MOST_WORDS: usize = 32;
 /// No one repeats a longer question word for word, in bytes.
 const LONGEST_REPEATED: usize = 600;
 const LIKE_MEANING: f64 = 0.6;
+/// What a word that is said of a thing counts for its name.
+const OF_THE_THING: f64 = 0.8;
 const WEAK: f64 = 0.35;
 /// How telling a word is that the question's kind already says.
 pub const SAID_ANYWAY: f64 = 0.15;
@@ -107,10 +113,45 @@ impl Question {
             kind,
             dated: kind == Kind::When && asks_for_date(text),
             asked,
+            thing: 0..0,
             words,
             length: text.len(),
             matches,
         }
+    }
+
+    /// Asks for words of another question too: what "it" stands for. Its other
+    /// telling words nearly do: who speaks of what is done with the thing, speaks
+    /// of the thing.
+    pub fn refer_to(&mut self, other: &Self, carried: &[usize]) {
+        let thing = self.asked.len();
+        for &from in carried {
+            let word = &other.asked[from];
+            if self.asked.iter().any(|own| own.term == word.term) {
+                continue;
+            }
+            let index = self.asked.len();
+            self.asked.push(word.clone());
+            for (term, matched) in other.matches.iter().enumerate() {
+                if let Some((_, credit)) = matched.filter(|(to, _)| *to == from) {
+                    slot(&mut self.matches, term as Term).get_or_insert((index, credit));
+                }
+            }
+        }
+        self.thing = thing..self.asked.len();
+        if self.thing.is_empty() {
+            return;
+        }
+        for (from, word) in other.asked.iter().enumerate() {
+            if word.specific > 0.5 && !carried.contains(&from) {
+                slot(&mut self.matches, word.term).get_or_insert((thing, OF_THE_THING));
+            }
+        }
+    }
+
+    /// How many of its words are telling.
+    pub fn telling(&self) -> usize {
+        self.asked.iter().filter(|asked| asked.specific > 0.5).count()
     }
 
     /// Which asked word a term speaks of, and how well.

@@ -202,7 +202,7 @@ fn attach(settings: &Settings, how_to: bool, cut: &Cut, stretch: &Stretch) -> us
 }
 
 /// Adds a stretch, or lets it grow one that it touches.
-fn merge(settings: &Settings, stretches: &mut Vec<Stretch>, new: Stretch) {
+pub fn merge(settings: &Settings, stretches: &mut Vec<Stretch>, new: Stretch) {
     for old in stretches.iter_mut() {
         if old.passage != new.passage {
             continue;

@@ -102,6 +102,8 @@ pub fn weights(
 /// What all units are weighed by.
 pub struct Scale<'a> {
     pub question: &'a Question,
+    /// What the question is a part of.
+    pub whole: Option<&'a Question>,
     pub weights: &'a [f64],
     pub passages: &'a [Passage],
     pub cuts: &'a [Cut],
@@ -114,13 +116,14 @@ pub struct Scale<'a> {
 
 /// Scores one unit.
 pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
-    let Scale { question, weights, passages, cuts, units, needed, best } = *scale;
+    let Scale { question, whole, weights, passages, cuts, units, needed, best } = *scale;
     let cut = &cuts[unit.passage];
     let text = &cut.joined[unit.block].text[unit.range.clone()];
     let kind = cut.blocks[unit.block].kind;
     let mut direct = vec![0.0_f64; weights.len()];
     raise(question, &mut direct, unit.words.iter().filter_map(|word| word.term), 1.0);
-    if share_of_asked(&direct) && is_echo(question, text, is_code(kind)) {
+    let echoes = |asked: &Question| is_echo(asked, text, is_code(kind));
+    if (share_of_asked(&direct) && echoes(question)) || whole.is_some_and(echoes) {
         let nothing = vec![0.0; weights.len()];
         return Score::none(nothing.clone(), nothing, Met::No);
     }
@@ -140,7 +143,10 @@ pub fn score(scale: &Scale<'_>, unit: &Unit) -> Score {
     raise(question, &mut direct, above.heading.iter().copied(), from_heading);
     raise(question, &mut direct, above.table.iter().copied(), FROM_HEADING);
     raise(question, &mut direct, above.keys.iter().copied(), FROM_KEYS);
-    if direct.iter().all(|credit| *credit == 0.0) {
+    let silent = |direct: &[f64]| direct.iter().all(|credit| *credit == 0.0);
+    let thing = &direct[question.thing.clone()];
+    // That "it" is in the path of the file does not make a sentence speak of it.
+    if silent(&direct) || (!thing.is_empty() && silent(thing)) {
         return Score::none(direct.clone(), direct, Met::No);
     }
     let mut credit = direct.clone();

@@ -1,9 +1,8 @@
 //! Chooses answers that are good, that add something to one another, and that do
 //! not all come from one place.
 
-use bathysphere_sdk::types::Passage;
-
-use crate::score::Score;
+use crate::question::Question;
+use crate::reading::{Material, Reading};
 use crate::settings::Settings;
 use crate::units::Unit;
 use crate::words::Term;
@@ -23,16 +22,23 @@ fn stricter(strong: usize) -> f64 {
     1.0 + 0.8 / strong.max(1) as f64
 }
 
-/// Which units answer, best first; `strong` is how many telling words are asked.
+/// The relevance from which on a unit answers.
+pub fn needed(settings: &Settings, question: &Question) -> f64 {
+    settings.min_relevance * stricter(question.telling())
+}
+
+/// Which units answer, at most `most` and best first, beside those that are taken
+/// already.
 pub fn choose(
     settings: &Settings,
-    strong: usize,
-    weights: &[f64],
-    passages: &[Passage],
-    units: &[Unit],
-    scores: &[Score],
+    reading: &Reading,
+    most: usize,
+    taken: &[usize],
+    material: &Material<'_>,
 ) -> Vec<usize> {
-    let needed = settings.min_relevance * stricter(strong);
+    let Reading { question, weights, scores } = reading;
+    let Material { passages, units, .. } = *material;
+    let needed = needed(settings, question);
     let mut candidates: Vec<usize> =
         (0..units.len()).filter(|unit| scores[*unit].relevance >= needed).collect();
     // Equal scores keep the order of the passages: the same input, the same answer.
@@ -45,11 +51,12 @@ pub fn choose(
     let relevant = scores[top].relevance * settings.relative_relevance;
     candidates.retain(|unit| scores[*unit].overall >= floor && scores[*unit].relevance >= relevant);
     let sets: Vec<Vec<Term>> = candidates.iter().map(|unit| terms(&units[*unit])).collect();
+    let taken_sets: Vec<Vec<Term>> = taken.iter().map(|unit| terms(&units[*unit])).collect();
     let total: f64 = weights.iter().sum::<f64>().max(1e-9);
     let mut covered = vec![0.0_f64; weights.len()];
     let mut chosen: Vec<usize> = Vec::new();
     let mut open = vec![true; candidates.len()];
-    while chosen.len() < settings.max_findings {
+    while chosen.len() < most {
         let mut best: Option<(f64, usize)> = None;
         for index in 0..candidates.len() {
             if !open[index] {
@@ -59,9 +66,9 @@ pub fn choose(
             let url = &passages[units[unit].passage].source.url;
             let mut likeness = 0.0_f64;
             let mut beside = 0_usize;
-            for other in &chosen {
-                likeness = likeness.max(overlap(&sets[index], &sets[*other]));
-                let other = candidates[*other];
+            let others = chosen.iter().map(|other| (candidates[*other], &sets[*other]));
+            for (other, set) in others.chain(taken.iter().copied().zip(&taken_sets)) {
+                likeness = likeness.max(overlap(&sets[index], set));
                 if passages[units[other].passage].source.url == *url {
                     beside += 1;
                 }

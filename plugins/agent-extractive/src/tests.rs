@@ -469,3 +469,56 @@ fn a_table_whose_head_names_what_is_asked_comes_whole() {
     assert_eq!(reply.findings[0].source.location.as_ref().unwrap().end_line, 4);
     assert!(text.contains(&reply.findings[0].quote));
 }
+
+fn of_two_parts() -> Vec<Passage> {
+    let winch = "The winch stands on the deck of the tender and is driven by steam. It was greased in May.\n";
+    let crew = "Every winch is checked by John Tee-Van before the dive.\n";
+    let cook = "Dinner is cooked below by William Beebe, who also checks the stove.\n";
+    vec![
+        passage("docs/winch.md", 1, "", winch, 5.0),
+        passage("docs/crew.md", 1, "", crew, 4.0),
+        passage("docs/cook.md", 1, "", cook, 3.0),
+    ]
+}
+
+#[test]
+fn each_part_of_a_question_is_answered() {
+    let question = "How is the winch on the deck driven by steam, and who checks it?";
+    let reply = find(&Settings::default(), question, &of_two_parts());
+    let quotes: Vec<&str> = reply.findings.iter().map(|finding| finding.quote.as_str()).collect();
+    assert!(quotes[0].contains("driven by steam"), "{quotes:?}");
+    assert!(quotes[1].contains("John Tee-Van"), "{quotes:?}");
+    assert_eq!(quotes.len(), 2, "the stove is not meant: {quotes:?}");
+    assert!(reply.quality.unwrap().coverage > 0.85);
+    assert!(reply.follow_ups.is_empty(), "{:?}", reply.follow_ups);
+}
+
+#[test]
+fn a_part_without_an_answer_lowers_the_coverage_and_is_asked_next() {
+    let question = "How is the winch on the deck driven by steam, and who painted it?";
+    let reply = find(&Settings::default(), question, &of_two_parts());
+    assert!(reply.findings[0].quote.contains("driven by steam"), "{:?}", reply.findings);
+    assert_eq!(reply.findings.len(), 1, "{:?}", reply.findings);
+    let coverage = reply.quality.unwrap().coverage;
+    assert!((0.3..=0.5).contains(&coverage), "{coverage}");
+    assert_eq!(reply.follow_ups, ["painted winch", "painted"]);
+}
+
+#[test]
+fn a_sentence_that_answers_all_parts_is_given_once() {
+    let text = "The log is kept in the chart room, and the log is read by Otis Barton.\n";
+    let passages = [passage("docs/log.md", 1, "", text, 1.0)];
+    let reply =
+        find(&Settings::default(), "Where is the log kept, and who reads the log?", &passages);
+    assert_eq!(reply.findings.len(), 1, "{:?}", reply.findings);
+    assert!(reply.quality.unwrap().coverage > 0.9);
+}
+
+#[test]
+fn parts_share_the_room_for_findings() {
+    let question = "How is the winch on the deck driven by steam, and who checks it?";
+    for (most, expected) in [(1, 1), (2, 2)] {
+        let settings = Settings { max_findings: most, ..Settings::default() };
+        assert_eq!(find(&settings, question, &of_two_parts()).findings.len(), expected);
+    }
+}

@@ -8,7 +8,7 @@ use bathysphere_sdk::types::{Error, ErrorKind, Level, Quality};
 
 use crate::plan::{mode, tool};
 use crate::settings::{Mode, Settings};
-use crate::words::{fingerprint, key_words};
+use crate::words::{fingerprint, key_words, part_queries};
 
 /// A query of more bytes than this is cut at a word.
 const LONGEST_QUERY: usize = 400;
@@ -291,11 +291,17 @@ impl Run<'_> {
         self.unasked(wanted.map(|query| shorten(query.trim())).collect())
     }
 
-    /// Other words for the question, when the agent has no proposal; after a
-    /// passing fault, the same words once more.
+    /// Other words for the question, when the agent has no proposal: while nothing
+    /// is found, its parts one by one. After a passing fault, the same words once
+    /// more.
     fn other_queries(&self) -> Vec<String> {
-        let words = key_words(&self.situation.question.text);
-        let mut queries = vec![words[..words.len().min(KEY_WORDS)].join(" ")];
+        let text = &self.situation.question.text;
+        let mut queries = Vec::new();
+        if self.findings() == 0 {
+            queries.extend(part_queries(text).iter().map(|query| shorten(query)));
+        }
+        let words = key_words(text);
+        queries.push(words[..words.len().min(KEY_WORDS)].join(" "));
         if let Some(goal) = &self.situation.question.goal {
             queries.push(shorten(goal));
         }

@@ -157,6 +157,20 @@ fn one_source_is_enough_only_when_nothing_is_left_to_ask() {
 }
 
 #[test]
+fn the_parts_are_asked_before_giving_up() {
+    let text = "What may a hatch hold, and who seals it?";
+    let (asked, reason, _) =
+        run(&Settings::default(), question(text, "deep_search"), &[NOTHING, NOTHING]);
+    assert_eq!(asked, [vec![text], vec!["hatch hold", "seals hatch"]]);
+    assert_eq!(reason, StopReason::NothingFound);
+    // What the agent proposes goes first.
+    let proposes = Brings { follow_ups: &["hatch seal"], ..NOTHING };
+    let (asked, ..) =
+        run(&Settings::default(), question(text, "deep_search"), &[proposes, NOTHING]);
+    assert_eq!(asked[1], ["hatch seal"]);
+}
+
+#[test]
 fn follow_ups_are_asked_once_and_gain_decides() {
     let first = Brings {
         sources: &["a"],

@@ -72,6 +72,54 @@ pub fn parts(text: &str) -> usize {
     questions + joined
 }
 
+/// The parts of a question as queries of their own: each sentence, and each half
+/// that begins with a question word of its own ("…, and who seals it?"). A half
+/// that says "it" is asked with the first telling word of the question. None for
+/// a question of one part.
+pub fn part_queries(text: &str) -> Vec<String> {
+    let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
+    let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).map_or("", |at| words[at]);
+        let next = words.get(at + 1).map_or(String::new(), |next| plain(next));
+        let joined = plain(before) == "and" && asks(&plain(word)) && !goes_on(&next);
+        if joined || before.ends_with(['?', ';']) {
+            parts.push(Vec::new());
+        }
+        parts.last_mut().expect("there is a first part").push(word);
+    }
+    let subject = key_words(text).into_iter().next();
+    let mut queries: Vec<String> = Vec::new();
+    for part in parts {
+        let mut words = key_words(&part.join(" "));
+        if words.is_empty() {
+            continue;
+        }
+        let points_back = part.iter().any(|word| {
+            matches!(plain(word).as_str(), "it" | "its" | "they" | "them" | "their" | "one")
+        });
+        if !queries.is_empty() && points_back {
+            words.extend(subject.clone());
+        }
+        queries.push(words.join(" "));
+    }
+    if queries.len() > 1 { queries } else { Vec::new() }
+}
+
+/// A word without its punctuation, in lower case.
+fn plain(word: &str) -> String {
+    word.trim_matches(|character: char| !character.is_alphanumeric()).to_lowercase()
+}
+
+fn asks(word: &str) -> bool {
+    matches!(word, "how" | "what" | "why" | "when" | "who" | "whose" | "where" | "which")
+}
+
+/// "what to do and when it ends" is one question: after these words none begins.
+fn goes_on(word: &str) -> bool {
+    matches!(word, "" | "to" | "a" | "an" | "the" | "it" | "they" | "i" | "you" | "we" | "this")
+}
+
 fn is_courtesy(word: &str) -> bool {
     matches!(
         word,
@@ -140,6 +188,28 @@ mod tests {
         assert_eq!(fingerprint("What are the Limits of memory?"), fingerprint("memory limit"));
         assert_ne!(fingerprint("memory limit"), fingerprint("time limit"));
         assert_ne!(fingerprint("who"), fingerprint("why"));
+    }
+
+    #[test]
+    fn the_parts_of_a_question_are_queries() {
+        assert_eq!(
+            part_queries("What may a hatch hold, and who seals it?"),
+            ["hatch hold", "seals hatch"]
+        );
+        assert_eq!(
+            part_queries("How are dives limited? Why does the winch stop?"),
+            ["dives limited", "winch stop"]
+        );
+        for text in [
+            "",
+            "What is a hatch?",
+            "hull and hatch",
+            "Is the hull cold, and why?",
+            "Who decides what to haul and when to stop?",
+            "Who decides what is hauled and when it ends?",
+        ] {
+            assert_eq!(part_queries(text), [""; 0], "{text}");
+        }
     }
 
     #[test]
