@@ -117,12 +117,8 @@ impl Outcome {
         );
         let broken_off =
             matches!(&self.stop_reason, Some(StopReason::Other(name)) if name == "round-failed");
-        // One's own documents are named again, or it is refused.
-        let searches =
-            |(name, value): &(String, String)| name == "steps" && value.contains("gather");
-        let documents = if self.question.extra.iter().any(searches) { "--docs DIR " } else { "" };
         ((ended_early || broken_off) && self.saved)
-            .then(|| format!("bathysphere deep-search {documents}--resume {}", short_id(&self.id)))
+            .then(|| format!("bathysphere deep-search --resume {}", short_id(&self.id)))
     }
 }
 
