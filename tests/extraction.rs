@@ -1,12 +1,9 @@
 //! The built-in extractor as it really runs, in the sandbox and under the default
 //! limits, on texts as large as a model's runaway output.
 
-use std::sync::Arc;
-
-use bathysphere::config::{self, Directories, LoadOptions};
-use bathysphere::gates::secrets::Secrets;
-use bathysphere::plugins::{Plugins, builtin};
 use serde_json::{Value, json};
+
+use crate::support::builtins::plugins;
 
 const SCHEMA: &str = r#"{
   "type": "object",
@@ -18,20 +15,6 @@ const SCHEMA: &str = r#"{
   }
 }"#;
 const TEN_MEGABYTES: usize = 10_000_000;
-
-fn plugins(home: &std::path::Path) -> Plugins {
-    let directories = Directories::beneath(home);
-    let loaded = config::load(&LoadOptions {
-        config_file: None,
-        docs: Vec::new(),
-        working_directory: home.to_owned(),
-        directories: &directories,
-        environment: &|_| None,
-        builtins: &builtin::names(),
-    });
-    let config = loaded.expect("the defaults are sound").config;
-    Plugins::new(Arc::new(config), Arc::new(Secrets::default()), directories.cache)
-}
 
 fn noise(piece: &str) -> String {
     piece.repeat(TEN_MEGABYTES / piece.len())

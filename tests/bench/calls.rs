@@ -2,15 +2,12 @@
 //! and what the sandbox costs a plugin that works hard.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bathysphere::config::{self, Directories, LoadOptions};
-use bathysphere::gates::secrets::Secrets;
 use bathysphere::plugins::contract::Question;
-use bathysphere::plugins::{Plugins, builtin};
 
 use crate::figures::{at_least, at_most, largest, median, plain, time};
+use crate::support::builtins::plugins;
 
 /// What the extractor looks for in `model_outputs`.
 const SCHEMA: &str = r#"{"type":"object","properties":{"findings":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},"line":{"type":"integer"}},"required":["text","line"]}}},"required":["findings"]}"#;
@@ -42,21 +39,6 @@ pub fn run() {
             assert!(std::hint::black_box(found).is_ok(), "the extractor finds the object");
         },
     );
-}
-
-/// The built-in plugins under the default configuration.
-fn plugins(home: &std::path::Path) -> Plugins {
-    let directories = Directories::beneath(home);
-    let loaded = config::load(&LoadOptions {
-        config_file: None,
-        docs: Vec::new(),
-        working_directory: home.to_owned(),
-        directories: &directories,
-        environment: &|_| None,
-        builtins: &builtin::names(),
-    });
-    let config = loaded.expect("the defaults are sound").config;
-    Plugins::new(Arc::new(config), Arc::new(Secrets::default()), directories.cache)
 }
 
 /// `make_plan` of the built-in strategy, each call on an instance of its own.

@@ -1,6 +1,7 @@
 //! What the tests stand on.
 
 pub mod agent;
+pub mod builtins;
 pub mod citations;
 pub mod client;
 pub mod components;

@@ -117,6 +117,14 @@ pub struct Grants {
     pub imports: Vec<String>,
 }
 
+impl Grants {
+    /// Whoever reaches neither a host nor a command stays on this machine, and
+    /// costs nothing.
+    pub fn reach_out(&self) -> bool {
+        !self.hosts.is_empty() || !self.commands.is_empty()
+    }
+}
+
 /// A host that may be asked over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostGrant {

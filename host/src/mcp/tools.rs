@@ -54,11 +54,8 @@ fn reaches_out(config: &Config, tool: &str) -> bool {
     let Some(ToolBackends { agent, search, pages, research }) = config.tools.get(tool) else {
         return false;
     };
-    [agent, search, pages, research].into_iter().flatten().any(|name| {
-        config.plugins.get(name).is_some_and(|plugin| {
-            !plugin.grants.hosts.is_empty() || !plugin.grants.commands.is_empty()
-        })
-    })
+    let mut backends = [agent, search, pages, research].into_iter().flatten();
+    backends.any(|name| config.plugins.get(name).is_some_and(|plugin| plugin.grants.reach_out()))
 }
 
 fn sources(world: bool) -> &'static str {

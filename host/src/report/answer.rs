@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_round_says_what_it_came_to_under_the_name_that_rounds_are_kept_with() {
         let mut round = outcomes::round(1, &[], 0, 0);
-        round.extra = vec![(crate::research::SUMMARY.to_owned(), "Twice.".to_owned())];
+        round.extra = vec![(crate::plugins::contract::SUMMARY.to_owned(), "Twice.".to_owned())];
         assert_eq!(summary_of(&round), Some("Twice."));
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plugins::CallError;
 use crate::plugins::contract::{
-    ErrorKind, Finding, Plan, Question, Round, Source, StopReason, Usage,
+    ErrorKind, Finding, Plan, Question, Round, SUMMARY, Source, StopReason, Usage,
 };
 use crate::store::{Status, StoreError};
 
@@ -65,9 +65,6 @@ pub struct Outcome {
 fn yes() -> bool {
     true
 }
-
-/// The name in a round's `extra` for what it came to, in a sentence or two.
-const SUMMARY: &str = "summary";
 
 /// What a round came to, in the agent's own words.
 pub fn summary_of(round: &Round) -> Option<&str> {

@@ -10,14 +10,11 @@ use crate::gates::secrets::Mask;
 use crate::plugins::CallError;
 use crate::plugins::contract::{
     Agent, AgentReply, AgentRequest, ErrorKind, Extractor, PluginError, Purpose, Question, Round,
-    Source,
+    SUMMARY, Source,
 };
 use crate::prompts::{Prompt, Values};
 
-/// The name in a round's `extra` for what it came to, in a sentence or two.
-pub const SUMMARY: &str = "summary";
-
-/// The name for the model that answered it.
+/// The name in a round's `extra` for the model that answered it.
 pub const MODEL: &str = "model";
 
 /// A report of this many bytes or more is not replaced by one that is less than a

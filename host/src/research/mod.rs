@@ -16,7 +16,6 @@ mod recorder;
 use std::path::Path;
 use std::time::Instant;
 
-pub use ask::SUMMARY;
 pub use event::{Event, EventSink, progress_of};
 pub use progress::Progress;
 pub use recorder::{Recorder, to_json};
@@ -59,11 +58,9 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Whoever reaches neither a host nor a command costs nothing.
     fn may_cost(&self, plugin: &str) -> bool {
-        self.plugins.config().plugins.get(plugin).is_some_and(|config| {
-            !config.grants.hosts.is_empty() || !config.grants.commands.is_empty()
-        })
+        let config = self.plugins.config().plugins.get(plugin);
+        config.is_some_and(|config| config.grants.reach_out())
     }
 }
 

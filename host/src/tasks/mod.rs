@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
-pub use crate::research::{Event, EventSink, RESULTS, SUMMARY};
+pub use crate::research::{Event, EventSink, RESULTS};
 pub use question::LONGEST_QUESTION;
 pub use request::{Subject, TaskRequest, TaskSummary};
 

@@ -101,15 +101,7 @@ mod tests {
 
     #[test]
     fn the_schema_tells_the_defaults_that_the_code_uses() {
-        let schema: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
-        let mut defaults = serde_json::Map::new();
-        for (name, property) in schema["properties"].as_object().unwrap() {
-            assert!(property["description"].is_string(), "{name} has no description");
-            defaults.insert(name.clone(), property["default"].clone());
-        }
-        let from_schema: Settings =
-            serde_json::from_value(serde_json::Value::Object(defaults)).unwrap();
-        assert_eq!(from_schema, Settings::default());
+        assert_eq!(bathysphere_sdk::schema_defaults(SCHEMA), Ok(Settings::default()));
     }
 
     #[test]

@@ -14,3 +14,19 @@ pub fn parse_settings<T: DeserializeOwned>(settings: &str) -> Result<T, Error> {
         hint: None,
     })
 }
+
+/// What the defaults of a settings schema come to, for a test that the code has the
+/// same ones. An error where a property lacks its description, or does not fit.
+pub fn schema_defaults<T: DeserializeOwned>(schema: &str) -> Result<T, String> {
+    let schema: serde_json::Value =
+        serde_json::from_str(schema).map_err(|error| error.to_string())?;
+    let properties = schema["properties"].as_object().ok_or("the schema has no properties")?;
+    let mut defaults = serde_json::Map::new();
+    for (name, property) in properties {
+        if !property["description"].is_string() {
+            return Err(format!("{name} has no description"));
+        }
+        defaults.insert(name.clone(), property["default"].clone());
+    }
+    serde_json::from_value(defaults.into()).map_err(|error| error.to_string())
+}

@@ -218,6 +218,9 @@ impl Step {
     }
 }
 
+/// The name in a round's `extra` for what it came to, in a sentence or two.
+pub const SUMMARY: &str = "summary";
+
 /// A step that was carried out, or failed; what is stored of it, and what the
 /// strategy is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
