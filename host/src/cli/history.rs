@@ -70,7 +70,7 @@ fn status_style(status: TaskStatus) -> Style {
         TaskStatus::Completed => GREEN,
         TaskStatus::Failed => RED,
         TaskStatus::Running => CYAN,
-        TaskStatus::Cancelled | TaskStatus::Interrupted => YELLOW,
+        TaskStatus::Cancelled | TaskStatus::Interrupted | TaskStatus::NeedsAttention => YELLOW,
     }
 }
 

@@ -60,7 +60,7 @@ pub async fn run(
     Ok(match outcome.status {
         TaskStatus::Completed | TaskStatus::Running => 0,
         TaskStatus::Cancelled => signal.unwrap_or(130),
-        TaskStatus::Failed | TaskStatus::Interrupted => 1,
+        TaskStatus::Failed | TaskStatus::Interrupted | TaskStatus::NeedsAttention => 1,
     })
 }
 
@@ -162,6 +162,7 @@ fn last_line(outcome: &Outcome) -> String {
         TaskStatus::Failed => "failed after",
         TaskStatus::Interrupted => "interrupted after",
         TaskStatus::Running => "running for",
+        TaskStatus::NeedsAttention => "needs attention after",
     };
     let id = short_id(&outcome.id);
     let kept = match outcome.status {

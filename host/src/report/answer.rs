@@ -163,6 +163,10 @@ fn ended_early(outcome: &Outcome) -> Option<ErrorReport> {
         TaskStatus::Cancelled => ("CANCELLED", "it was cancelled before it came to its end"),
         TaskStatus::Interrupted => ("INTERRUPTED", "the process that worked on it is gone"),
         TaskStatus::Failed => ("EXECUTION_ERROR", "it failed"),
+        TaskStatus::NeedsAttention => (
+            "NEEDS_ATTENTION",
+            "it may have been started at the vendor, and nobody knows what became of it",
+        ),
     };
     let hint = outcome.way_on().map(|command| format!("`{command}` goes on from there"));
     Some(ErrorReport { code: code.to_owned(), message: message.to_owned(), hint })

@@ -136,6 +136,11 @@ fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
             "**Interrupted**: the process that worked on this is gone; this is what had been found by then."
                 .to_owned(),
         ),
+        TaskStatus::NeedsAttention => notices.push(
+            "**Needs attention**: the research may have been started at the vendor, and may have \
+             been paid for, but nobody knows what became of it."
+                .to_owned(),
+        ),
         TaskStatus::Running if nothing => {
             notices.push("**Still running**: nothing has been found yet.".to_owned());
         }

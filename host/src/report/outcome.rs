@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plugins::CallError;
 use crate::plugins::contract::{
-    ErrorKind, Finding, Plan, Question, Round, SUMMARY, Source, StopReason, Usage,
+    Citation, ErrorKind, Finding, Plan, Question, Round, SUMMARY, Source, StopReason, Usage,
 };
 use crate::store::{Status, StoreError};
 
@@ -18,6 +18,9 @@ pub enum TaskStatus {
     Cancelled,
     /// Its process is gone; what it had done is kept.
     Interrupted,
+    /// Something was sent that may have been paid for, and nobody knows what became
+    /// of it: the user decides.
+    NeedsAttention,
 }
 
 impl TaskStatus {
@@ -28,6 +31,7 @@ impl TaskStatus {
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
             Self::Interrupted => "interrupted",
+            Self::NeedsAttention => "needs_attention",
         }
     }
 }
@@ -45,6 +49,10 @@ pub struct Outcome {
     /// The answer in Markdown, without the sources; empty when nothing was found.
     pub answer: String,
     pub findings: Vec<Finding>,
+    /// Which parts of the answer rest on which source, where the backend that
+    /// wrote it says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Citation>,
     /// In the order the findings cite them, then what else was looked at.
     pub sources: Vec<Source>,
     pub stop_reason: Option<StopReason>,
@@ -197,6 +205,7 @@ impl From<Status> for TaskStatus {
             Status::Failed => Self::Failed,
             Status::Cancelled => Self::Cancelled,
             Status::Interrupted => Self::Interrupted,
+            Status::NeedsAttention => Self::NeedsAttention,
         }
     }
 }
@@ -209,6 +218,7 @@ impl From<TaskStatus> for Status {
             TaskStatus::Failed => Self::Failed,
             TaskStatus::Cancelled => Self::Cancelled,
             TaskStatus::Interrupted => Self::Interrupted,
+            TaskStatus::NeedsAttention => Self::NeedsAttention,
         }
     }
 }

@@ -189,6 +189,7 @@ impl Steps<'_> {
             findings: Vec::new(),
             new_findings: 0,
             answer: None,
+            citations: Vec::new(),
             verified: None,
             quality: progress.quality(),
             follow_ups: Vec::new(),

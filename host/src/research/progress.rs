@@ -3,7 +3,9 @@
 
 use super::ask::MODEL;
 use crate::plugins::CallError;
-use crate::plugins::contract::{Finding, Plan, Quality, Round, Source, StopReason, Usage};
+use crate::plugins::contract::{
+    Citation, Finding, Plan, Quality, Round, Source, StopReason, Usage,
+};
 
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
@@ -65,6 +67,11 @@ impl Progress {
 
     pub fn findings(&self) -> Vec<Finding> {
         self.best().map(|round| round.findings.clone()).unwrap_or_default()
+    }
+
+    /// Of the answer that stands.
+    pub fn citations(&self) -> Vec<Citation> {
+        self.best().map(|round| round.citations.clone()).unwrap_or_default()
     }
 
     /// Whether the answer that stands was checked and found right.

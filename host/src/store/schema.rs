@@ -6,7 +6,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::error::{Fault, Result, StoreError};
 
 /// The file's `user_version` is how many of these it has been through.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tasks.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_tasks.sql"), include_str!("migrations/0002_background.sql")];
 
 /// "BATH", in the header of every database of ours.
 const APPLICATION_ID: i32 = 0x4241_5448;
@@ -88,13 +89,27 @@ mod tests {
         let mut connection = migrated();
         assert_eq!(check(&connection), Ok(known_version()));
         let tables: Vec<String> = connection
-            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'task_words_%'
+                 ORDER BY name",
+            )
             .unwrap()
             .query_map([], |row| row.get(0))
             .unwrap()
             .collect::<Result<_, _>>()
             .unwrap();
-        assert_eq!(tables, ["calls", "results", "rounds", "tasks"]);
+        assert_eq!(
+            tables,
+            [
+                "calls",
+                "forecasts",
+                "jobs",
+                "results",
+                "rounds",
+                "task_texts",
+                "task_words",
+                "tasks"
+            ]
+        );
         // Doing it again changes nothing and fails at nothing.
         assert_eq!(migrate(&mut connection), Ok(()));
     }

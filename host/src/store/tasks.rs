@@ -34,6 +34,9 @@ pub enum Status {
     /// Said to be running, but its process is gone. Never written: found out
     /// when it is read.
     Interrupted,
+    /// A call was sent, and nobody knows what became of it: nothing more is done
+    /// until the user says what.
+    NeedsAttention,
 }
 
 impl Status {
@@ -44,12 +47,13 @@ impl Status {
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
             Self::Interrupted => "interrupted",
+            Self::NeedsAttention => "needs_attention",
         }
     }
 
     fn from_column(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
         let word: String = row.get(column)?;
-        [Self::Running, Self::Completed, Self::Failed, Self::Cancelled]
+        [Self::Running, Self::Completed, Self::Failed, Self::Cancelled, Self::NeedsAttention]
             .into_iter()
             .find(|status| status.as_str() == word)
             .ok_or_else(|| unknown_word(row, column, &word))

@@ -286,6 +286,7 @@ impl Tasks {
         let mut outcome = Outcome {
             answer: progress.answer(),
             findings: progress.findings(),
+            citations: progress.citations(),
             sources: progress.sources(),
             usage: progress.usage(),
             id,
@@ -439,6 +440,7 @@ fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
     Outcome {
         answer: progress.answer(),
         findings: progress.findings(),
+        citations: progress.citations(),
         sources: progress.sources(),
         usage: progress.usage(),
         tool: task.tool.clone(),

@@ -238,6 +238,10 @@ pub struct Round {
     pub new_findings: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// Which parts of the answer rest on which source, where a research backend
+    /// says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Citation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
     pub quality: Quality,
@@ -377,7 +381,7 @@ pub struct Page {
     pub extra: Extra,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResearchRequest {
     pub input: String,
     pub model: Option<String>,
@@ -396,14 +400,15 @@ pub enum JobStatus {
     Other(String),
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// Which part of a report rests on which source; in bytes of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {
     pub source: Source,
     pub start: u32,
     pub end: u32,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub id: String,
     pub status: JobStatus,
