@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::mpsc::UnboundedSender;
@@ -18,8 +19,10 @@ use crate::plugins::contract::Passage;
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
 use crate::prompts::Prompts;
 use crate::store::Store;
+use crate::tasks::views::{ResearchStatus, Started};
 use crate::tasks::{
-    ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary, Tasks,
+    Cancellation, ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary,
+    Tasks,
 };
 
 /// The database's name in the data directory.
@@ -141,14 +144,46 @@ impl Desk for Engine {
 
     async fn history(
         &self,
+        words: Option<String>,
         limit: u32,
         status: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport> {
-        self.parts()?.tasks.history(limit, status).await
+        self.parts()?.tasks.history(words.as_deref(), limit, status).await
     }
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
         self.parts()?.tasks.outcome(id).await
+    }
+
+    fn handoff(&self) -> Duration {
+        let parts = self.parts();
+        parts.map_or_else(|_| Duration::ZERO, |parts| parts.loaded.config.research.handoff)
+    }
+
+    fn started(&self, outcome: &Outcome) -> Result<Started, ErrorReport> {
+        Ok(self.parts()?.tasks.started(outcome))
+    }
+
+    async fn status(&self, id: &str) -> Result<ResearchStatus, ErrorReport> {
+        self.parts()?.tasks.status(id).await
+    }
+
+    async fn cancel(&self, id: &str, save_partial: bool) -> Result<Cancellation, ErrorReport> {
+        self.parts()?.tasks.cancel(id, save_partial).await
+    }
+
+    async fn adopt(&self, id: &str, job: &str) -> Result<String, ErrorReport> {
+        self.parts()?.tasks.adopt(id, job).await
+    }
+
+    async fn retry(&self, id: &str) -> Result<String, ErrorReport> {
+        self.parts()?.tasks.retry(id).await
+    }
+
+    async fn work(&self, until_done: bool, stop: CancellationToken) -> Result<(), ErrorReport> {
+        let tasks = self.parts()?.tasks.clone();
+        tasks.check()?;
+        tasks.work_alone(until_done, stop).await
     }
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {

@@ -30,6 +30,7 @@ pub fn errand(
             ..question::with_context(&question.unwrap_or_default(), context.as_deref(), stdin)?
         }),
     };
-    let request = TaskRequest { tool: DEEP_SEARCH.to_owned(), subject, max_wait: None };
+    let request =
+        TaskRequest { tool: DEEP_SEARCH.to_owned(), subject, max_wait: None, background: None };
     Ok(Errand { request, documents: documents.documents, delivery, json: Json::Answer })
 }

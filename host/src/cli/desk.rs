@@ -9,7 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Grants, PluginSource};
 use crate::plugins::contract::Passage;
-use crate::tasks::{ErrorReport, Event, Outcome, TaskRequest, TaskStatus, TaskSummary};
+use crate::tasks::views::{ResearchStatus, Started};
+use crate::tasks::{
+    Cancellation, ErrorReport, Event, Outcome, TaskRequest, TaskStatus, TaskSummary,
+};
 
 /// Where things are, as the flags say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,15 +48,37 @@ pub trait Desk: Send + Sync {
         cancel: CancellationToken,
     ) -> Result<Vec<Passage>, ErrorReport>;
 
-    /// Newest first.
+    /// Newest first, or those that have the words, best first.
     async fn history(
         &self,
+        words: Option<String>,
         limit: u32,
         status: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport>;
 
     /// The task with this id, or the only one whose id begins so.
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport>;
+
+    /// How long a start waits for its result.
+    fn handoff(&self) -> std::time::Duration;
+
+    /// The outcome of a start, as the tool of that name tells it.
+    fn started(&self, outcome: &Outcome) -> Result<Started, ErrorReport>;
+
+    /// How it stands with a task.
+    async fn status(&self, id: &str) -> Result<ResearchStatus, ErrorReport>;
+
+    async fn cancel(&self, id: &str, save_partial: bool) -> Result<Cancellation, ErrorReport>;
+
+    /// A task that needs attention goes on with this job. Returns its whole id.
+    async fn adopt(&self, id: &str, job: &str) -> Result<String, ErrorReport>;
+
+    /// A task that needs attention is started again. Returns its whole id.
+    async fn retry(&self, id: &str) -> Result<String, ErrorReport>;
+
+    /// Looks after background tasks until `stop`, or until there are none where that
+    /// is wanted.
+    async fn work(&self, until_done: bool, stop: CancellationToken) -> Result<(), ErrorReport>;
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
 

@@ -13,8 +13,9 @@ use super::terminal::Color;
 /// Every command stands in one group.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Ask", &["search", "deep-search", "deep-research", "research", "find"]),
+    ("Start and leave", &["start", "status", "cancel", "task"]),
     ("Look back", &["history", "show"]),
-    ("Serve", &["serve"]),
+    ("Serve", &["serve", "worker"]),
     ("Set up", &["doctor", "plugin", "config", "completions"]),
 ];
 

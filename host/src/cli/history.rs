@@ -17,9 +17,12 @@ pub async fn run(
     desk: &dyn Desk,
     terminal: &mut Terminal,
 ) -> Result<u8, Stop> {
-    let tasks = desk.history(arguments.limit, arguments.status.map(Into::into)).await?;
+    let status = arguments.status.map(Into::into);
+    let tasks = desk.history(arguments.search.clone(), arguments.limit, status).await?;
     if arguments.json {
         terminal.print_json(&tasks)?;
+    } else if tasks.is_empty() && (arguments.search.is_some() || status.is_some()) {
+        terminal.say("no task fits; `bathysphere history` lists all of them");
     } else if tasks.is_empty() {
         terminal.say("nothing yet; `bathysphere research --docs . \"…\"` makes a beginning");
     } else {

@@ -3,6 +3,8 @@
 
 mod arguments;
 mod attend;
+mod attention;
+mod cancel;
 mod completions;
 mod config;
 mod deep_research;
@@ -23,9 +25,12 @@ mod search;
 mod serve;
 mod show;
 mod snippet;
+mod start;
+mod status;
 mod table;
 mod task;
 mod terminal;
+mod worker;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -146,6 +151,13 @@ async fn dispatch(
             let desk = desk(&arguments.documents.documents);
             task::run(deep_research::errand(arguments, stdin)?, desk, terminal, verbose).await
         }
+        Command::Start(arguments) => {
+            start::run(arguments, desk(&[]), terminal, stdin, verbose).await
+        }
+        Command::Status(arguments) => status::run(&arguments, &*desk(&[]), terminal).await,
+        Command::Cancel(arguments) => cancel::run(&arguments, &*desk(&[]), terminal).await,
+        Command::Task(command) => attention::run(&command, &*desk(&[]), terminal).await,
+        Command::Worker(arguments) => worker::run(&arguments, desk(&[]), terminal).await,
         Command::Find(arguments) => {
             let desk = desk(&arguments.documents.documents);
             find::run(arguments, desk, terminal, stdin, verbose).await

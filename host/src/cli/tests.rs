@@ -14,7 +14,8 @@ use super::terminal::tests::captured;
 use super::*;
 use crate::plugins::contract::{Passage, Preparation, Question, Scope};
 use crate::report::tests as outcomes;
-use crate::tasks::{Event, Outcome, Subject, TaskRequest, TaskStatus, TaskSummary};
+use crate::tasks::views::{ResearchStatus, Started};
+use crate::tasks::{Cancellation, Event, Outcome, Subject, TaskRequest, TaskStatus, TaskSummary};
 
 /// Answers with what a test gives it, and remembers what it was asked.
 struct Fake {
@@ -75,6 +76,7 @@ impl Desk for Fake {
 
     async fn history(
         &self,
+        _: Option<String>,
         _: u32,
         _: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport> {
@@ -83,6 +85,34 @@ impl Desk for Fake {
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
         if outcomes::found().id.starts_with(id) { self.answer.clone() } else { Err(unavailable()) }
+    }
+
+    fn handoff(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+
+    fn started(&self, _: &Outcome) -> Result<Started, ErrorReport> {
+        Err(unavailable())
+    }
+
+    async fn status(&self, _: &str) -> Result<ResearchStatus, ErrorReport> {
+        Err(unavailable())
+    }
+
+    async fn cancel(&self, _: &str, _: bool) -> Result<Cancellation, ErrorReport> {
+        Err(unavailable())
+    }
+
+    async fn adopt(&self, id: &str, _: &str) -> Result<String, ErrorReport> {
+        Ok(id.to_owned())
+    }
+
+    async fn retry(&self, id: &str) -> Result<String, ErrorReport> {
+        Ok(id.to_owned())
+    }
+
+    async fn work(&self, _: bool, _: CancellationToken) -> Result<(), ErrorReport> {
+        Ok(())
     }
 
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {

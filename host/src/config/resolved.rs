@@ -39,11 +39,22 @@ pub struct ResearchConfig {
     pub max_wait: Option<Duration>,
     /// How often one round may ask for an answer: asked, corrected, asked again.
     pub cycles: u32,
+    /// The longest time between two looks at a job that runs at a vendor.
+    pub poll: Duration,
+    /// How long the start of a background task waits for its result before it
+    /// hands out the id alone.
+    pub handoff: Duration,
 }
 
 impl Default for ResearchConfig {
     fn default() -> Self {
-        Self { max_iterations: 5, max_wait: None, cycles: 3 }
+        Self {
+            max_iterations: 5,
+            max_wait: None,
+            cycles: 3,
+            poll: Duration::from_secs(15),
+            handoff: Duration::from_secs(25),
+        }
     }
 }
 

@@ -88,6 +88,11 @@ impl Secrets {
         self.by_name.iter().map(|(name, secret)| (name.as_str(), secret.is_some()))
     }
 
+    /// Whether there is a value for it, which nobody is shown.
+    pub fn has(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(Option::is_some)
+    }
+
     pub(in crate::gates) fn get(&self, name: &str) -> Option<&Secret> {
         self.by_name.get(name)?.as_ref()
     }

@@ -132,7 +132,7 @@ impl DeepResearch {
 fn asked(tool: &str, subject: Subject, wait: Option<u32>) -> Result<Asked, ErrorReport> {
     within("max_wait_seconds", wait, 1, LONGEST_WAIT)?;
     let max_wait = wait.map(|seconds| Duration::from_secs(seconds.into()));
-    let request = TaskRequest { tool: tool.to_owned(), subject, max_wait };
+    let request = TaskRequest { tool: tool.to_owned(), subject, max_wait, background: None };
     Ok(Asked { request, same_question: None })
 }
 
@@ -147,7 +147,10 @@ pub fn of_call(tool: &str, arguments: Option<JsonObject>) -> Option<Result<Asked
     })
 }
 
-fn read<T: DeserializeOwned>(tool: &str, arguments: Option<JsonObject>) -> Result<T, ErrorReport> {
+pub fn read<T: DeserializeOwned>(
+    tool: &str,
+    arguments: Option<JsonObject>,
+) -> Result<T, ErrorReport> {
     serde_json::from_value(serde_json::Value::Object(arguments.unwrap_or_default()))
         .map_err(|error| invalid(format!("the arguments of {tool} do not fit: {error}")))
 }
@@ -173,7 +176,7 @@ pub fn check_same_question(asked: &str, given: &str) -> Result<(), ErrorReport> 
     ))
 }
 
-fn invalid(message: String) -> ErrorReport {
+pub fn invalid(message: String) -> ErrorReport {
     ErrorReport {
         code: "INVALID_INPUT".to_owned(),
         message,

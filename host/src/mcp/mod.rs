@@ -3,6 +3,7 @@
 //! research is, it does not know.
 
 mod arguments;
+mod background;
 mod log;
 mod progress;
 mod result;
@@ -46,6 +47,8 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
         () = stop.cancelled() => return Ok(()),
     };
     // The handshake is answered: now there is time to make the plugins ready.
+    let keeping = stop.child_token();
+    tokio::spawn(tasks.clone().keep(keeping.clone()));
     let warm = tokio::spawn(async move { tasks.plugins().warm().await });
 
     let waiting = service.waiting();
@@ -58,5 +61,6 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
         () = stop.cancelled() => {}
     }
     warm.abort();
+    keeping.cancel();
     Ok(())
 }

@@ -54,7 +54,7 @@ fn text_of(outcome: &Outcome, answer: &Answer) -> String {
     }
 }
 
-fn error_text(error: &ErrorReport) -> String {
+pub fn error_text(error: &ErrorReport) -> String {
     match &error.hint {
         Some(hint) => format!("error: {}\nhint: {hint}", error.message),
         None => format!("error: {}", error.message),

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 
 use super::arguments::{self, Asked};
+use super::background::{self, StartDeepResearch};
 use super::progress::{self, Telling};
 use super::{result, tools};
 use crate::config::Config;
@@ -43,6 +44,29 @@ impl Server {
         let Asked { mut request, same_question } = asked;
         request.max_wait = request.max_wait.or(self.config().research.max_wait);
         self.check_question(&request, same_question.as_deref()).await?;
+        self.attend(request, context).await
+    }
+
+    /// Starts research that goes on by itself, and waits a little.
+    async fn start(
+        &self,
+        arguments: Option<JsonObject>,
+        context: RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let handoff = self.config().research.handoff;
+        let outcome = match StartDeepResearch::request(arguments, handoff) {
+            Ok(request) => self.attend(request, context).await,
+            Err(error) => Err(error),
+        };
+        background::started(&self.tasks, outcome.as_ref())
+    }
+
+    /// Runs a task, and tells the client of its progress meanwhile.
+    async fn attend(
+        &self,
+        request: TaskRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Outcome, ErrorReport> {
         let telling = Arc::new(Telling::new(&request.tool));
         let told = telling.clone();
         let events = Arc::new(move |event: Event| told.hear(&event));
@@ -98,6 +122,13 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if request.name == tools::START_DEEP_RESEARCH {
+            return Ok(self.start(request.arguments, context).await.into());
+        }
+        let told = background::call(&self.tasks, &request.name, request.arguments.clone()).await;
+        if let Some(told) = told {
+            return Ok(told.into());
+        }
         let called = match arguments::of_call(&request.name, request.arguments) {
             Some(Ok(asked)) => self.call(asked, context).await,
             Some(Err(error)) => result::of_error(&error),

@@ -1,21 +1,38 @@
 //! The tools as clients see them: names, titles, descriptions, schemas. What they
 //! say of their sources is what is configured.
 
-use std::sync::Arc;
-
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{Tool, ToolAnnotations};
 
 use super::arguments::{DeepResearch, DeepSearch, Search};
+use super::background::{
+    CancelResearch, CheckResearchStatus, GetResearchResults, ListResearch, StartDeepResearch,
+};
 use super::schema;
 use crate::config::{Config, ToolBackends};
 use crate::report::Answer;
+use crate::tasks::views::{
+    Cancelled, ResearchList, ResearchResults, ResearchStatus, Started, Told,
+};
 
-pub use crate::tasks::DEEP_SEARCH;
+pub use crate::tasks::{DEEP_SEARCH, START_DEEP_RESEARCH};
 
 pub const SEARCH: &str = "search";
 pub const DEEP_RESEARCH: &str = "deep_research";
+pub const CHECK_RESEARCH_STATUS: &str = "check_research_status";
+pub const GET_RESEARCH_RESULTS: &str = "get_research_results";
+pub const CANCEL_RESEARCH: &str = "cancel_research";
+pub const LIST_RESEARCH: &str = "list_research";
 
-pub const NAMES: [&str; 3] = [SEARCH, DEEP_SEARCH, DEEP_RESEARCH];
+pub const NAMES: [&str; 8] = [
+    SEARCH,
+    DEEP_SEARCH,
+    DEEP_RESEARCH,
+    START_DEEP_RESEARCH,
+    CHECK_RESEARCH_STATUS,
+    GET_RESEARCH_RESULTS,
+    CANCEL_RESEARCH,
+    LIST_RESEARCH,
+];
 
 /// Told to the client at the start.
 pub const INSTRUCTIONS: &str = "Bathysphere researches questions and returns cited reports. Use \
@@ -40,12 +57,38 @@ pub fn named(name: &str, config: &Config) -> Option<Tool> {
 
 fn make(name: &'static str, config: &Config) -> Tool {
     let world = reaches_out(config, name);
-    let (title, description, input) = match name {
-        SEARCH => ("Search", search(world), schema::of::<Search>()),
-        DEEP_SEARCH => ("Deep search", deep_search(world), schema::of::<DeepSearch>()),
-        _ => ("Deep research", deep_research(world), schema::of::<DeepResearch>()),
+    let (title, description) = match name {
+        SEARCH => ("Search", search(world)),
+        DEEP_SEARCH => ("Deep search", deep_search(world)),
+        DEEP_RESEARCH => ("Deep research", deep_research(world)),
+        other => in_the_background(other),
     };
-    tool(name, title, description, input, world)
+    let (input, output) = match name {
+        SEARCH => (schema::of::<Search>(), schema::of::<Answer>()),
+        DEEP_SEARCH => (schema::of::<DeepSearch>(), schema::of::<Answer>()),
+        DEEP_RESEARCH => (schema::of::<DeepResearch>(), schema::of::<Answer>()),
+        START_DEEP_RESEARCH => (schema::of::<StartDeepResearch>(), schema::of::<Started>()),
+        CHECK_RESEARCH_STATUS => {
+            (schema::of::<CheckResearchStatus>(), schema::of::<Told<ResearchStatus>>())
+        }
+        GET_RESEARCH_RESULTS => {
+            (schema::of::<GetResearchResults>(), schema::of::<ResearchResults>())
+        }
+        CANCEL_RESEARCH => (schema::of::<CancelResearch>(), schema::of::<Cancelled>()),
+        _ => (schema::of::<ListResearch>(), schema::of::<Told<ResearchList>>()),
+    };
+    let hints = ToolAnnotations::with_title(title).open_world(world).destructive(false);
+    let hints = match name {
+        // Each start is paid for, and what is cancelled stays so.
+        START_DEEP_RESEARCH => hints.read_only(false).idempotent(false),
+        CANCEL_RESEARCH => hints.read_only(false).idempotent(true).destructive(true),
+        // Nothing of the user's is changed.
+        _ => hints.read_only(true).idempotent(true),
+    };
+    Tool::new(name, description, input)
+        .with_title(title)
+        .with_raw_output_schema(output)
+        .with_annotations(hints)
 }
 
 /// Whether a backend of the tool reaches a host or runs a program, and so more
@@ -110,24 +153,61 @@ fn deep_research(world: bool) -> String {
     )
 }
 
-fn tool(
-    name: &'static str,
-    title: &str,
-    description: String,
-    input: Arc<JsonObject>,
-    world: bool,
-) -> Tool {
-    Tool::new(name, description, input)
-        .with_title(title)
-        .with_raw_output_schema(schema::of::<Answer>())
-        .with_annotations(
-            // Nothing of the user's is changed.
-            ToolAnnotations::with_title(title)
-                .read_only(true)
-                .destructive(false)
-                .idempotent(true)
-                .open_world(world),
-        )
+/// The tools for research that outlives the call.
+fn in_the_background(name: &str) -> (&'static str, String) {
+    let (title, description) = match name {
+        START_DEEP_RESEARCH => (
+            "Start deep research",
+            "Hands a question to a deep-research agent of a vendor, which plans, searches and \
+             reads by itself for minutes up to an hour, and writes a long cited report. Returns the \
+             report if it is ready within about 25 seconds, and else a task_id: the research then \
+             goes on by itself, even when this client is closed, and the user is notified of its \
+             end.\n\n\
+             Use it for: a report on an open, broad question that deserves dozens of sources: \
+             market overviews, literature reviews, comparisons of many things.\n\
+             Do not use it for: facts and short answers (search), answers that must be verified in \
+             rounds and soon (deep_search), or a question that is being researched already \
+             (list_research finds it). Each start costs money, about 1 to 7 US dollars: \
+             estimate_research_cost tells more, and max_cost_usd sets a limit.\n\n\
+             Returns: success, task_id, status (`completed` or `running_async`), mode, results \
+             (report, sources, metadata) when it is ready, cost_usd, and what to call next.",
+        ),
+        CHECK_RESEARCH_STATUS => (
+            "Check research status",
+            "Tells how it stands with a research task: status, what has been done so far (searches \
+             made, pages read, the latest thought), elapsed time, tokens and cost. Costs nothing, \
+             and answers at once.\n\n\
+             Use it for: a task that start_deep_research left running; once a minute is often \
+             enough.\n\
+             Do not use it for: the report itself (get_research_results), or tasks whose id you do \
+             not know (list_research).",
+        ),
+        GET_RESEARCH_RESULTS => (
+            "Get research results",
+            "Returns the report of a research task, with its sources and what it took; of one that \
+             has not come to its end, what there is so far. Works for tasks of every tool, also \
+             those of other clients and of earlier days. Costs nothing.\n\n\
+             Use it for: a task whose status is completed. A long report can be read in parts: give \
+             `limit`, and `offset` = page.next_offset of the call before.\n\
+             Do not use it for: waiting (check_research_status).",
+        ),
+        CANCEL_RESEARCH => (
+            "Cancel research",
+            "Cancels a research task for good, at the vendor too, and tells what it has cost. What \
+             has been found so far is kept, unless save_partial is false.\n\n\
+             Use it for: research that is not wanted any more.\n\
+             Do not use it for: a task that has come to its end.",
+        ),
+        _ => (
+            "List research",
+            "Lists the research tasks of all tools and clients, newest first; with `query`, those \
+             whose question or report has the words, best first. Costs nothing.\n\n\
+             Use it for: finding earlier research before starting anew, or a task whose id is not \
+             known.\n\
+             Do not use it for: searching the web or documents (search).",
+        ),
+    };
+    (title, description.to_owned())
 }
 
 #[cfg(test)]
@@ -160,7 +240,7 @@ mod tests {
             estimator: None,
             tools: BTreeMap::from([(SEARCH.to_owned(), backends)]),
             plugins: BTreeMap::from([("agent".to_owned(), plugin)]),
-            research: ResearchConfig { max_iterations: 5, max_wait: None, cycles: 3 },
+            research: ResearchConfig::default(),
         }
     }
 

@@ -95,6 +95,13 @@ impl Plugins {
         Ok(self.loaded(name).await?.plugin.mask().clone())
     }
 
+    /// Whether every secret that the plugin is granted is set in this process.
+    pub fn has_secrets(&self, name: &str) -> bool {
+        self.config.plugins.get(name).is_some_and(|plugin| {
+            plugin.grants.secrets.iter().all(|secret| self.secrets.has(&secret.name))
+        })
+    }
+
     /// Loads the plugins that are in use, so that the first question finds them
     /// ready. One that cannot be loaded is told of in the log, and again when it is
     /// needed.

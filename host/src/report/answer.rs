@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{ErrorReport, Outcome, TaskStatus, short_id, summary_of};
-use super::render_markdown;
 use crate::plugins::contract::{Round, Source, Usage};
 
 /// What `search`, `deep_search` and `deep_research` return.
@@ -121,7 +120,7 @@ impl Answer {
             ..Self::empty()
         };
         if answer.success || !outcome.rounds.is_empty() {
-            answer.result = result(outcome);
+            answer.result = Some(outcome.report()).filter(|report| !report.is_empty());
             answer.verified = Some(outcome.verified());
             answer.metadata = Some(metadata(outcome));
             answer.findings = Some(outcome.findings.iter().map(AnswerFinding::of).collect());
@@ -183,20 +182,6 @@ fn note(outcome: &Outcome) -> Option<String> {
     Some(match &outcome.note {
         Some(note) => format!("{running}; {note}"),
         None => running,
-    })
-}
-
-/// A report that an agent wrote is handed on as it is; findings are laid out as a
-/// report.
-fn result(outcome: &Outcome) -> Option<String> {
-    let nothing = outcome.found_nothing();
-    if nothing && outcome.status != TaskStatus::Completed {
-        return None;
-    }
-    Some(if outcome.findings.is_empty() && !nothing {
-        outcome.answer.clone()
-    } else {
-        render_markdown(outcome)
     })
 }
 
@@ -263,7 +248,7 @@ impl AnswerFinding {
 }
 
 impl AnswerSource {
-    fn of(source: &Source) -> Self {
+    pub fn of(source: &Source) -> Self {
         Self {
             url: source.url.clone(),
             title: source.title.clone(),
@@ -289,6 +274,7 @@ impl AnswerUsage {
 mod tests {
     use super::super::tests as outcomes;
     use super::*;
+    use crate::report::render_markdown;
 
     fn json(outcome: &Outcome) -> serde_json::Value {
         serde_json::to_value(Answer::of_outcome(outcome)).unwrap()

@@ -9,7 +9,7 @@ mod outcome;
 mod save;
 pub mod words;
 
-pub use answer::Answer;
+pub use answer::{Answer, AnswerSource};
 pub use citations::files;
 pub use outcome::{ErrorReport, Outcome, TaskStatus, short_id, summary_of, timestamp};
 pub use save::{SaveError, can_save, save};

@@ -114,6 +114,20 @@ impl Outcome {
             && (self.answer.trim().is_empty() || self.stop_reason == Some(StopReason::NothingFound))
     }
 
+    /// The report: as an agent wrote it, or the findings laid out as one; empty where
+    /// there is nothing to read.
+    pub fn report(&self) -> String {
+        let nothing = self.found_nothing();
+        if nothing && self.status != TaskStatus::Completed {
+            return String::new();
+        }
+        if self.findings.is_empty() && !nothing {
+            self.answer.clone()
+        } else {
+            super::render_markdown(self)
+        }
+    }
+
     /// How to take it up where it was left, for what did not come to its end.
     pub fn way_on(&self) -> Option<String> {
         let ended_early = matches!(

@@ -34,6 +34,15 @@ pub fn duration(milliseconds: u64) -> String {
     }
 }
 
+/// `$1.25`, `$0.0213`: more digits where the cents would hide it.
+pub fn money(dollars: f64) -> String {
+    if dollars == 0.0 || dollars.abs() >= 0.995 {
+        format!("${dollars:.2}")
+    } else {
+        format!("${dollars:.4}")
+    }
+}
+
 /// Why a run ended, to follow "stopped because".
 pub fn stop_reason(reason: &StopReason) -> String {
     match reason {

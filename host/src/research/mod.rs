@@ -5,18 +5,22 @@
 mod answer;
 mod ask;
 mod cycle;
+mod delegate;
 mod event;
 mod gather;
 pub mod invalid_output;
+mod job;
 mod passages;
 mod progress;
 mod quality;
 mod recorder;
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+pub use delegate::MODEL;
 pub use event::{Event, EventSink, progress_of};
+pub use job::{has_open_start, is_lost};
 pub use progress::Progress;
 pub use recorder::{Recorder, to_json};
 
@@ -28,6 +32,7 @@ use crate::plugins::contract::{
 use crate::plugins::{CallError, LoadError, Plugins};
 use crate::prompts::Prompts;
 use ask::Asker;
+use delegate::Delegator;
 use gather::Gatherer;
 
 /// A bound on rounds that no strategy can lift.
@@ -55,6 +60,10 @@ pub struct Run<'a> {
     /// When the question was asked, such as `2026-11-15`: for the prompts. Not
     /// today, so that a task taken up tomorrow asks what it would have asked.
     pub date: String,
+    /// Between two looks at a job, at the most.
+    pub poll: Duration,
+    /// When a job is ended, whatever it has come to.
+    pub deadline: Option<jiff::Timestamp>,
 }
 
 impl Run<'_> {
@@ -105,6 +114,7 @@ pub async fn run(
         run,
         gatherer: Gatherer::new(run, question, progress.next_number() - 1),
         asker: Asker::new(run, question),
+        delegator: Delegator { run, question },
     };
     loop {
         let rounds = progress.counted();
@@ -156,9 +166,12 @@ async fn make_plan(
     Ok(plan)
 }
 
+fn extra<'a>(question: &'a Question, wanted: &str) -> Option<&'a str> {
+    question.extra.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+}
+
 fn extra_number(question: &Question, wanted: &str) -> Option<u32> {
-    let (_, value) = question.extra.iter().find(|(name, _)| name == wanted)?;
-    value.parse().ok()
+    extra(question, wanted)?.parse().ok()
 }
 
 /// Who carries out which step.
@@ -166,6 +179,7 @@ struct Steps<'a> {
     run: &'a Run<'a>,
     gatherer: Gatherer<'a>,
     asker: Asker<'a>,
+    delegator: Delegator<'a>,
 }
 
 impl Steps<'_> {
@@ -204,6 +218,7 @@ impl Steps<'_> {
                 round.queries = queries;
                 self.gatherer.gather(&mut round, progress, results, pages, depth).await
             }
+            Step::Delegate { input } => self.delegator.delegate(&mut round, progress, input).await,
             step => Err(CallError::Failed {
                 plugin: self.run.plugins.config().strategy.clone(),
                 error: PluginError::new(
@@ -219,6 +234,8 @@ impl Steps<'_> {
         match carried_out {
             Ok(()) => {}
             Err(error @ CallError::Load(_)) => return Err(error),
+            // There is no round to speak of: what is known is in the database.
+            Err(error) if progress.parked.is_some() || progress.lost => return Err(error),
             Err(error) => {
                 tracing::debug!("round {number} failed: {error}");
                 round.error = Some(as_plugin_error(&error));

@@ -16,6 +16,13 @@ pub struct Progress {
     pub stop_reason: Option<StopReason>,
     pub note: Option<String>,
     pub model: Option<String>,
+    /// Something was sent whose fate is unknown, and why: nothing more is done until
+    /// the user has said what.
+    pub parked: Option<String>,
+    /// Another process has the task now: nothing more is written.
+    pub lost: bool,
+    /// The vendor is to be told that its job is not wanted any more.
+    pub cancel_job: bool,
     /// Why the last failed round failed.
     pub(super) failure: Option<CallError>,
     /// Rounds up to this number were made before the run was taken up again.
@@ -61,8 +68,15 @@ impl Progress {
         self.best().map(|round| round.quality).unwrap_or_default()
     }
 
+    /// The answer that stands, or else what a round had that failed: a part of a
+    /// report is better than none.
     pub fn answer(&self) -> String {
-        self.best().and_then(|round| round.answer.clone()).unwrap_or_default()
+        self.standing().and_then(|round| round.answer.clone()).unwrap_or_default()
+    }
+
+    fn standing(&self) -> Option<&Round> {
+        let partial = || self.rounds.iter().rev().find(|round| round.answer.is_some());
+        self.best().or_else(partial)
     }
 
     pub fn findings(&self) -> Vec<Finding> {
@@ -71,7 +85,7 @@ impl Progress {
 
     /// Of the answer that stands.
     pub fn citations(&self) -> Vec<Citation> {
-        self.best().map(|round| round.citations.clone()).unwrap_or_default()
+        self.standing().map(|round| round.citations.clone()).unwrap_or_default()
     }
 
     /// Whether the answer that stands was checked and found right.

@@ -11,15 +11,21 @@ use serde::de::DeserializeOwned;
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
-use crate::store::{CallEnd, CallRecord, CallState, Claim, NewCall, NewRound, Store, StoreError};
+use crate::store::{
+    CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store, StoreError,
+};
 
 pub struct Recorder {
-    store: Store,
+    pub(super) store: Store,
     /// None when the task could not be written at all.
-    claim: Option<Claim>,
+    pub(super) claim: Option<Claim>,
     trouble: Mutex<Option<StoreError>>,
     /// What earlier attempts at this task have had answered, oldest first.
     answered: Mutex<Vec<CallRecord>>,
+    /// The job that an earlier attempt has started.
+    pub(super) job: Option<JobRecord>,
+    /// One that is started and could not be written down yet.
+    unsaved_job: Mutex<Option<NewJob>>,
 }
 
 /// A call as it is written down.
@@ -41,13 +47,34 @@ impl Recorder {
             Ok(claim) => (Some(claim), None),
             Err(error) => (None, Some(error)),
         };
-        Self { store, claim, trouble: Mutex::new(trouble), answered: Mutex::default() }
+        Self {
+            store,
+            claim,
+            trouble: Mutex::new(trouble),
+            answered: Mutex::default(),
+            job: None,
+            unsaved_job: Mutex::default(),
+        }
     }
 
-    /// For a task that is taken up again, with the calls it has made.
-    pub fn resumed(store: Store, claim: Claim, mut calls: Vec<CallRecord>) -> Self {
+    /// For a task that is taken up again, with the calls it has made and the job
+    /// that it waits for.
+    pub fn resumed(
+        store: Store,
+        claim: Claim,
+        mut calls: Vec<CallRecord>,
+        job: Option<JobRecord>,
+    ) -> Self {
         calls.retain(|call| call.state == CallState::Answered);
-        Self { answered: Mutex::new(calls), ..Self::new(store, Ok(claim)) }
+        Self { answered: Mutex::new(calls), job, ..Self::new(store, Ok(claim)) }
+    }
+
+    pub(super) fn unsaved_job(&self, job: NewJob) {
+        *guard(&self.unsaved_job) = Some(job);
+    }
+
+    pub(super) fn take_unsaved_job(&self) -> Option<NewJob> {
+        guard(&self.unsaved_job).take()
     }
 
     /// What kept the run from being saved, if anything did.
@@ -110,7 +137,11 @@ impl Recorder {
         Some(answer)
     }
 
-    async fn begin(&self, call: &Call<'_>, request_hash: String) -> Result<u32, StoreError> {
+    pub(super) async fn begin(
+        &self,
+        call: &Call<'_>,
+        request_hash: String,
+    ) -> Result<u32, StoreError> {
         let Some(claim) = &self.claim else {
             return Err(self.trouble().unwrap_or(StoreError::Closed));
         };
@@ -123,7 +154,12 @@ impl Recorder {
         self.store.begin_call(claim, call).await
     }
 
-    async fn end(&self, number: u32, outcome: Result<String, String>, usage: Option<&Usage>) {
+    pub(super) async fn end(
+        &self,
+        number: u32,
+        outcome: Result<String, String>,
+        usage: Option<&Usage>,
+    ) {
         let Some(claim) = &self.claim else { return };
         let end = CallEnd {
             outcome,
@@ -133,7 +169,7 @@ impl Recorder {
         self.note(self.store.finish_call(claim, number, end).await);
     }
 
-    fn note(&self, result: Result<(), StoreError>) {
+    pub(super) fn note(&self, result: Result<(), StoreError>) {
         let Err(error) = result else { return };
         let mut trouble = guard(&self.trouble);
         if trouble.is_none() {
@@ -144,7 +180,7 @@ impl Recorder {
 }
 
 /// A call that may cost money and could not be written down is not made.
-fn unrecorded(plugin: &str, error: &StoreError) -> CallError {
+pub(super) fn unrecorded(plugin: &str, error: &StoreError) -> CallError {
     CallError::Failed {
         plugin: plugin.to_owned(),
         error: PluginError {

@@ -2,7 +2,7 @@
 //! after it returned. One that has only the first half was sent, and nobody knows
 //! what became of it: it may have been paid for.
 
-use rusqlite::{Row, params};
+use rusqlite::{Row, Transaction, params};
 
 use super::error::{Result, StoreError};
 use super::{Claim, Store, tasks};
@@ -99,28 +99,38 @@ impl Store {
         let claim = claim.clone();
         self.write(move |transaction| {
             let now = tasks::touch(transaction, &claim)?;
-            let (state, outcome) = match end.outcome {
-                Ok(answer) => (CallState::Answered, answer),
-                Err(error) => (CallState::Failed, error),
-            };
-            let changed = transaction
-                .prepare_cached(
-                    "UPDATE calls SET state = ?3, returned_at = ?4, outcome = ?5, usage = ?6, cost_usd = ?7
-                     WHERE task_id = ?1 AND number = ?2 AND state = 'sent'",
-                )?
-                .execute(params![
-                    claim.id,
-                    number,
-                    state.as_str(),
-                    now,
-                    outcome,
-                    end.usage,
-                    end.cost_usd
-                ])?;
-            if changed == 0 {
-                return Err(StoreError::NoOpenCall { task: claim.id, number });
-            }
-            Ok(())
+            finish(transaction, &claim.id, number, end, now)
+        })
+        .await
+    }
+
+    /// What an answered call has cost in the end, where the answer could not say.
+    pub async fn settle_call(
+        &self,
+        claim: &Claim,
+        number: u32,
+        usage: String,
+        cost_usd: Option<f64>,
+    ) -> Result<()> {
+        let claim = claim.clone();
+        self.write(move |transaction| {
+            tasks::touch(transaction, &claim)?;
+            settle(transaction, &claim.id, number, &usage, cost_usd)
+        })
+        .await
+    }
+
+    /// What the calls of each task have cost together, where that is known.
+    pub async fn costs_of(&self, tasks: Vec<String>) -> Result<Vec<Option<f64>>> {
+        self.read(move |reading| {
+            let mut statement = reading
+                .connection
+                .prepare_cached("SELECT sum(cost_usd) FROM calls WHERE task_id = ?1")?;
+            let costs = tasks
+                .iter()
+                .map(|task| statement.query_row([task], |row| row.get(0)))
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(costs)
         })
         .await
     }
@@ -139,6 +149,44 @@ impl Store {
         })
         .await
     }
+}
+
+pub(super) fn finish(
+    transaction: &Transaction<'_>,
+    task: &str,
+    number: u32,
+    end: CallEnd,
+    now: i64,
+) -> Result<()> {
+    let (state, outcome) = match end.outcome {
+        Ok(answer) => (CallState::Answered, answer),
+        Err(error) => (CallState::Failed, error),
+    };
+    let changed = transaction
+        .prepare_cached(
+            "UPDATE calls SET state = ?3, returned_at = ?4, outcome = ?5, usage = ?6, cost_usd = ?7
+             WHERE task_id = ?1 AND number = ?2 AND state = 'sent'",
+        )?
+        .execute(params![task, number, state.as_str(), now, outcome, end.usage, end.cost_usd])?;
+    if changed == 0 {
+        return Err(StoreError::NoOpenCall { task: task.to_owned(), number });
+    }
+    Ok(())
+}
+
+pub(super) fn settle(
+    transaction: &Transaction<'_>,
+    task: &str,
+    number: u32,
+    usage: &str,
+    cost_usd: Option<f64>,
+) -> Result<()> {
+    transaction
+        .prepare_cached(
+            "UPDATE calls SET usage = ?3, cost_usd = ?4 WHERE task_id = ?1 AND number = ?2",
+        )?
+        .execute(params![task, number, usage, cost_usd])?;
+    Ok(())
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<CallRecord> {

@@ -41,6 +41,9 @@ pub enum StoreError {
     /// What is finished stays as it is.
     #[error("task {task} is {} already", status.as_str())]
     Finished { task: String, status: Status },
+    /// Only a task whose call has an unknown fate can be adopted or tried again.
+    #[error("task {task} is {}, and waits for no decision", status.as_str())]
+    NotParked { task: String, status: Status },
     #[error("round {number} of task {task} is saved already")]
     RoundSaved { task: String, number: u32 },
     /// The call was never begun, or has an outcome already.
@@ -162,6 +165,7 @@ impl StoreError {
             Self::Owned { .. } => "wait for it to end, or cancel it where it runs",
             Self::LostOwnership { .. }
             | Self::Finished { .. }
+            | Self::NotParked { .. }
             | Self::RoundSaved { .. }
             | Self::NoOpenCall { .. }
             | Self::Closed => return None,

@@ -13,11 +13,13 @@
 //! What is written is written whether or not the caller still waits for it:
 //! dropping a future does not take the write back.
 
+mod background;
 mod calls;
 mod connection;
 pub mod documents;
 mod error;
 mod identity;
+mod jobs;
 mod owner;
 mod results;
 mod rounds;
@@ -25,6 +27,7 @@ mod schema;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod words;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -39,8 +42,10 @@ use identity::Identity;
 use owner::Owner;
 use writer::{Session, Writer};
 
+pub use background::Cancelled;
 pub use calls::{CallEnd, CallRecord, CallState, NewCall};
 pub use error::{Fault, Result, StoreError};
+pub use jobs::{JobRecord, NewJob};
 pub use results::{NewResult, ResultRecord};
 pub use rounds::{NewRound, RoundRecord};
 pub use tasks::{Claim, Ending, NewTask, Status, TaskEnd, TaskFilter, TaskRecord};
@@ -95,6 +100,11 @@ impl Store {
 
     pub fn path(&self) -> &Path {
         &self.shared.location.path
+    }
+
+    /// Whether there is a database, without making one.
+    pub fn exists(&self) -> bool {
+        self.path().exists()
     }
 
     /// Waits until the database is open, and says what is wrong with it if it

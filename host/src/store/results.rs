@@ -3,8 +3,8 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::Store;
 use super::error::Result;
+use super::{Store, words};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewResult {
@@ -33,7 +33,7 @@ pub(super) fn insert(
             "INSERT OR REPLACE INTO results (task_id, outcome, markdown, saved_at) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![task, result.outcome, result.markdown, now])?;
-    Ok(())
+    words::index_report(transaction, task, &result.markdown)
 }
 
 impl Store {

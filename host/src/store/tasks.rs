@@ -6,15 +6,21 @@ use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 use uuid::Uuid;
 
 use super::error::{Result, StoreError};
-use super::{NewResult, Reading, Store, now, owner, results};
+use super::{NewResult, Reading, Store, jobs, now, owner, results, words};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewTask {
     pub tool: String,
     /// What was asked, in the asker's words: what history shows.
     pub text: String,
     /// The whole question as JSON.
     pub question: String,
+    /// It goes on without anybody who waits, in whichever process takes it up.
+    pub background: bool,
+    /// Whether the user wants to be told of its end.
+    pub notify: bool,
+    /// When it is ended; milliseconds since 1970.
+    pub deadline: Option<i64>,
 }
 
 /// The right to write to a task, until another process takes it over.
@@ -22,7 +28,7 @@ pub struct NewTask {
 pub struct Claim {
     /// Of the task.
     pub id: String,
-    epoch: i64,
+    pub(super) epoch: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,7 +57,7 @@ impl Status {
         }
     }
 
-    fn from_column(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
+    pub(super) fn from_column(row: &Row<'_>, column: &str) -> rusqlite::Result<Self> {
         let word: String = row.get(column)?;
         [Self::Running, Self::Completed, Self::Failed, Self::Cancelled, Self::NeedsAttention]
             .into_iter()
@@ -96,6 +102,8 @@ pub struct TaskEnd {
     /// JSON.
     pub error: Option<String>,
     pub result: Option<NewResult>,
+    /// The vendor is still to be told that its job is not wanted any more.
+    pub cancel_job: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +127,9 @@ pub struct TaskRecord {
     pub error: Option<String>,
     /// How many rounds are saved.
     pub rounds: u32,
+    pub background: bool,
+    pub notify: bool,
+    pub deadline: Option<i64>,
 }
 
 /// Which tasks to list.
@@ -136,10 +147,22 @@ impl Store {
             let now = now();
             transaction
                 .prepare_cached(
-                    "INSERT INTO tasks (id, tool, text, question, status, owner, epoch, created_at, updated_at)
-                     VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, ?6, ?6)",
+                    "INSERT INTO tasks (id, tool, text, question, status, owner, epoch, created_at,
+                                        updated_at, background, notify, deadline)
+                     VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, ?6, ?6, ?7, ?8, ?9)",
                 )?
-                .execute(params![id, task.tool, task.text, task.question, owner.id(), now])?;
+                .execute(params![
+                    id,
+                    task.tool,
+                    task.text,
+                    task.question,
+                    owner.id(),
+                    now,
+                    task.background,
+                    task.notify,
+                    task.deadline
+                ])?;
+            words::index_question(transaction, &id, &task.text)?;
             Ok(Claim { id, epoch: 1 })
         })
         .await
@@ -173,7 +196,7 @@ impl Store {
             let Some((status, former, epoch)) = task else {
                 return Err(StoreError::NoSuchTask { given: id, empty: false });
             };
-            if status != Status::Running && !reopen {
+            if status == Status::NeedsAttention || (status != Status::Running && !reopen) {
                 return Err(StoreError::Finished { task: id, status });
             }
             let ours = reopen && former == owner.id();
@@ -213,7 +236,8 @@ impl Store {
             let now = touch(transaction, &claim)?;
             transaction
                 .prepare_cached(
-                    "UPDATE tasks SET status = ?2, stop_reason = ?3, note = ?4, error = ?5, finished_at = ?6
+                    "UPDATE tasks SET status = ?2, stop_reason = ?3, note = ?4, error = ?5, finished_at = ?6,
+                            reserved_usd = NULL
                      WHERE id = ?1",
                 )?
                 .execute(params![
@@ -226,6 +250,9 @@ impl Store {
                 ])?;
             if let Some(result) = end.result {
                 results::insert(transaction, &claim.id, &result, now)?;
+            }
+            if end.cancel_job {
+                jobs::want_cancel(transaction, &claim.id)?;
             }
             Ok(())
         })
@@ -294,7 +321,7 @@ macro_rules! select_tasks {
     ($rest:literal) => {
         concat!(
             "SELECT id, tool, text, question, status, plan, memo, owner, created_at, updated_at,
-                    finished_at, stop_reason, note, error,
+                    finished_at, stop_reason, note, error, background, notify, deadline,
                     (SELECT count(*) FROM rounds WHERE task_id = tasks.id) AS rounds
              FROM tasks ",
             $rest
@@ -303,7 +330,7 @@ macro_rules! select_tasks {
 }
 
 impl Reading<'_> {
-    fn task(&self, id: &str) -> Result<Option<TaskRecord>> {
+    pub(super) fn task(&self, id: &str) -> Result<Option<TaskRecord>> {
         let task = self
             .connection
             .prepare_cached(select_tasks!("WHERE id = ?1"))?
@@ -387,6 +414,9 @@ impl Reading<'_> {
             note: row.get("note")?,
             error: row.get("error")?,
             rounds: row.get("rounds")?,
+            background: row.get("background")?,
+            notify: row.get("notify")?,
+            deadline: row.get("deadline")?,
         })
     }
 }

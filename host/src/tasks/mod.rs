@@ -2,44 +2,54 @@
 //! asked is checked here, once, for the command line and MCP alike.
 //!
 //! A task runs by itself (`running`): whoever asked may stop waiting, listen
-//! again, or take up a task that an earlier process left unfinished.
+//! again, or take up a task that an earlier process left unfinished. One in the
+//! background needs nobody who asks (`background`).
 
+mod attention;
+mod background;
+mod cancel;
 mod question;
+mod read;
 mod request;
+mod rescue;
 mod resume;
 mod running;
+pub mod views;
+mod work;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
-pub use crate::research::{Event, EventSink, RESULTS};
+pub use crate::research::{Event, EventSink, MODEL, RESULTS};
+pub use cancel::{Cancellation, Vendor};
 pub use question::LONGEST_QUESTION;
-pub use request::{Subject, TaskRequest, TaskSummary};
+pub use request::{Background, Subject, TaskRequest, TaskSummary};
 
-use crate::config::ToolBackends;
 use crate::gates;
-use crate::plugins::contract::{Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason};
+use crate::plugins::contract::{
+    Hit, Job, Plan, Question, Round, SearchDepth, SearchQuery, StopReason, Usage,
+};
 use crate::plugins::{CallError, Plugins};
 use crate::prompts::Prompts;
-use crate::report::{self, timestamp};
-use crate::research::{
-    self, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, invalid_output, to_json,
-};
-use crate::store::{
-    Claim, Ending, NewResult, NewTask, Status, Store, TaskEnd, TaskFilter, TaskRecord,
-};
+use crate::report::timestamp;
+use crate::research::{self, Progress, invalid_output};
+use crate::store::{Status, Store, TaskRecord};
 use resume::TakenUp;
 use running::{AllRunning, Listening, Running};
 
 /// The tools whose rounds the user's own limit holds for.
 pub const DEEP_SEARCH: &str = "deep_search";
 const RESEARCH: &str = "research";
+
+/// The tool whose tasks go on without anybody who waits.
+pub const START_DEEP_RESEARCH: &str = "start_deep_research";
 
 /// Hears everything that any task of this process tells, with the tool it is of.
 pub type Narrator = Arc<dyn Fn(&str, &Event) + Send + Sync>;
@@ -59,19 +69,8 @@ pub struct Tasks {
     /// Held while a task is being taken up, so that it is taken up once.
     taking_up: Mutex<()>,
     narrator: OnceLock<Narrator>,
-}
-
-/// A task about to run.
-struct Job {
-    id: String,
-    claim: Option<Claim>,
-    tool: String,
-    question: Question,
-    recorder: Recorder,
-    progress: Progress,
-    created_at: jiff::Timestamp,
-    /// What earlier attempts took.
-    spent: Duration,
+    /// Somebody looks whether the running tasks are still ours.
+    watching: AtomicBool,
 }
 
 impl Tasks {
@@ -89,6 +88,7 @@ impl Tasks {
             running: Arc::default(),
             taking_up: Mutex::default(),
             narrator: OnceLock::new(),
+            watching: AtomicBool::new(false),
         }
     }
 
@@ -143,7 +143,7 @@ impl Tasks {
         let max_wait = request.max_wait;
         match request.subject {
             Subject::Question(question) => {
-                let job = self.new_job(request.tool, question).await?;
+                let job = self.new_job(request.tool, question, request.background).await?;
                 let (running, listening) = self.start(job, events);
                 // Only what is saved can be found again, so only that can be left.
                 let max_wait = max_wait.filter(|_| running.id != UNSAVED);
@@ -191,10 +191,11 @@ impl Tasks {
     }
 
     /// Lets a task run by itself.
-    fn start(self: &Arc<Self>, job: Job, events: EventSink) -> (Arc<Running>, Listening) {
-        let (running, end) = Running::new(job.id.clone());
+    fn start(self: &Arc<Self>, job: work::Job, events: EventSink) -> (Arc<Running>, Listening) {
+        let (running, end) = Running::new(job.id.clone(), job.claim.clone(), job.background);
         let listening = running.listen(events);
         let listed = self.running.list(&running);
+        self.watch_claims();
         let narrating = self.narrator.get().map(|narrator| {
             let (narrator, tool) = (narrator.clone(), job.tool.clone());
             running.listen(Arc::new(move |event| narrator(&tool, &event)))
@@ -222,141 +223,11 @@ impl Tasks {
         }
     }
 
-    async fn new_job(&self, tool: String, mut question: Question) -> Result<Job, ErrorReport> {
-        question::check(&question.text)?;
-        question.extra.push(("tool".to_owned(), tool.clone()));
-        let config = self.plugins.config();
-        if [DEEP_SEARCH, RESEARCH].contains(&&*tool) {
-            let most = config.research.max_iterations;
-            question.extra.push((MAX_ITERATIONS.to_owned(), most.to_string()));
-        }
-        question.extra.extend(config.tools.get(&tool).map(resume::remembered));
-        let claim = self
-            .store
-            .create_task(NewTask {
-                tool: tool.clone(),
-                text: question.text.clone(),
-                question: to_json(&question),
-            })
-            .await;
-        Ok(Job {
-            id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
-            claim: claim.clone().ok(),
-            recorder: Recorder::new(self.store.clone(), claim),
-            tool,
-            question,
-            progress: Progress::default(),
-            created_at: jiff::Timestamp::now(),
-            spent: Duration::ZERO,
-        })
-    }
-
-    /// Works on a task to its end.
-    async fn work(&self, job: Job, running: &Arc<Running>) -> Outcome {
-        let Job { id, claim, tool, mut question, recorder, mut progress, created_at, spent } = job;
-        let started = Instant::now();
-        let prompts = self.prompts.as_ref().expect("checked before it was started");
-        let events = running.events();
-        events(Event::Started { id: id.clone() });
-        let backends = self.plugins.config().tools.get(&tool).cloned().unwrap_or_default();
-        // What can be done is a matter of today's configuration.
-        question.extra.retain(|(name, _)| name != STEPS);
-        question.extra.push((STEPS.to_owned(), research::steps(&backends)));
-        progress.model = self.configured_model(&backends).or(progress.model.take());
-
-        let run = Run {
-            plugins: &self.plugins,
-            backends: &backends,
-            prompts,
-            recorder: &recorder,
-            events: &events,
-            configuration: &self.configuration,
-            date: created_at.strftime("%Y-%m-%d").to_string(),
-        };
-        let ended = tokio::select! {
-            biased;
-            () = running.cancel.cancelled() => None,
-            result = research::run(&run, &question, &mut progress) => Some(result),
-        };
-        let (status, error) = match ended {
-            None => (TaskStatus::Cancelled, None),
-            Some(Ok(())) => (TaskStatus::Completed, None),
-            Some(Err(error)) => (TaskStatus::Failed, Some(ErrorReport::from(&error))),
-        };
-        let mut outcome = Outcome {
-            answer: progress.answer(),
-            findings: progress.findings(),
-            citations: progress.citations(),
-            sources: progress.sources(),
-            usage: progress.usage(),
-            id,
-            tool,
-            question,
-            status,
-            plan: progress.plan,
-            rounds: progress.rounds,
-            stop_reason: progress.stop_reason,
-            note: progress.note,
-            model: progress.model,
-            created_at: created_at.to_string(),
-            finished_at: Some(jiff::Timestamp::now().to_string()),
-            duration_ms: (spent + started.elapsed()).as_millis() as u64,
-            error,
-            saved: true,
-        };
-        self.finish(claim.as_ref(), &recorder, &mut outcome).await;
-        outcome
-    }
-
-    /// The model that the user wants the tool's agent to use.
-    fn configured_model(&self, backends: &ToolBackends) -> Option<String> {
-        let agent = self.plugins.config().plugins.get(backends.agent.as_ref()?)?;
-        let model = agent.settings.get("model")?.as_str()?.trim();
-        (!model.is_empty()).then(|| model.to_owned())
-    }
-
-    /// Saves the end of a task. When it cannot be saved the outcome says so: it
-    /// is then the only copy.
-    async fn finish(&self, claim: Option<&Claim>, recorder: &Recorder, outcome: &mut Outcome) {
-        let saved = match claim {
-            Some(claim) => {
-                let end = TaskEnd {
-                    ending: match outcome.status {
-                        TaskStatus::Cancelled => Ending::Cancelled,
-                        TaskStatus::Failed => Ending::Failed,
-                        _ => Ending::Completed,
-                    },
-                    stop_reason: outcome
-                        .stop_reason
-                        .as_ref()
-                        .map(|reason| reason.as_str().to_owned()),
-                    note: outcome.note.clone(),
-                    error: outcome.error.as_ref().map(to_json),
-                    result: Some(NewResult {
-                        outcome: to_json(outcome),
-                        markdown: report::render_markdown(outcome),
-                    }),
-                };
-                self.store.finish_task(claim, end).await.err()
-            }
-            None => recorder.trouble(),
-        };
-        if let Some(error) = saved {
-            tracing::error!("the result is not saved: {error}");
-            outcome.saved = false;
-            let warning = format!("this result could not be saved: {error}");
-            outcome.note = Some(match outcome.note.take() {
-                Some(note) => format!("{}; {warning}", note.trim_end_matches('.')),
-                None => warning,
-            });
-        }
-    }
-
     /// Everything about one task; the id may be cut short.
     pub async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
         let task = self.store.find_task(id).await?;
         // One that runs again still has the result of the attempt before.
-        let ended = !matches!(task.status, Status::Running | Status::Interrupted);
+        let ended = matches!(task.status, Status::Completed | Status::Failed | Status::Cancelled);
         if ended && let Some(result) = self.store.result(&task.id).await? {
             return serde_json::from_str(&result.outcome).map_err(|error| ErrorReport {
                 code: "STORE_ERROR".to_owned(),
@@ -365,7 +236,40 @@ impl Tasks {
             });
         }
         let rounds = self.rounds(&task.id).await?;
-        Ok(unfinished(task, rounds))
+        let job = self.store.job(&task.id).await?;
+        let mut outcome = unfinished(task, rounds);
+        if let Some(job) = job.and_then(|job| serde_json::from_str::<Job>(&job.state).ok()) {
+            self.add_job(&mut outcome, job);
+        }
+        Ok(outcome)
+    }
+
+    /// What a job has come to so far, for a task that waits for it.
+    fn add_job(&self, outcome: &mut Outcome, job: Job) {
+        let usage = self.priced(&job);
+        if outcome.usage == Usage::default() {
+            outcome.usage = usage;
+        }
+        if outcome.answer.is_empty() {
+            outcome.answer = job.report.unwrap_or_default();
+            outcome.citations = job.citations;
+        }
+        if outcome.sources.is_empty() {
+            outcome.sources = job.sources;
+        }
+        let model = job.extra.into_iter().find(|(name, _)| name == MODEL);
+        outcome.model = outcome.model.take().or(model.map(|(_, model)| model));
+    }
+
+    /// What a job has used, with what that costs.
+    fn priced(&self, job: &Job) -> Usage {
+        job.usage.clone()
+    }
+
+    /// Whether this process has what the plugin needs to reach its vendor. Without
+    /// it a task is better left to a process that has.
+    fn can_reach(&self, plugin: &str) -> bool {
+        self.plugins.has_secrets(plugin)
     }
 
     async fn rounds(&self, id: &str) -> Result<Vec<Round>, ErrorReport> {
@@ -373,14 +277,14 @@ impl Tasks {
         Ok(rounds.iter().filter_map(|round| serde_json::from_str(&round.round).ok()).collect())
     }
 
-    /// Newest first.
+    /// Newest first, or those that have the words, best first.
     pub async fn history(
         &self,
+        words: Option<&str>,
         limit: u32,
         status: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport> {
-        let filter = TaskFilter { status: status.map(Into::into), limit };
-        let tasks = self.store.tasks(filter).await?;
+        let tasks = self.find(words, status, limit).await?;
         Ok(tasks.into_iter().map(TaskSummary::from).collect())
     }
 

@@ -18,6 +18,17 @@ pub struct TaskRequest {
     /// After this the asker gets a handle, and the task goes on as long as this
     /// process does.
     pub max_wait: Option<Duration>,
+    /// Where the task is to go on without anybody who waits.
+    pub background: Option<Background>,
+}
+
+/// How a task goes on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Background {
+    /// The user wants to be told of its end.
+    pub notify: bool,
+    /// It is ended after this, at the vendor too.
+    pub max_wait: Duration,
 }
 
 #[derive(Debug, Clone)]
@@ -35,7 +46,12 @@ pub enum Subject {
 
 impl TaskRequest {
     pub fn new(tool: &str, question: Question) -> Self {
-        Self { tool: tool.to_owned(), subject: Subject::Question(question), max_wait: None }
+        Self {
+            tool: tool.to_owned(),
+            subject: Subject::Question(question),
+            max_wait: None,
+            background: None,
+        }
     }
 }
 

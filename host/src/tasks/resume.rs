@@ -8,9 +8,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::running::Running;
-use super::{
-    DEEP_SEARCH, ErrorReport, Job, Outcome, RESEARCH, TaskStatus, Tasks, plan_of, question_of,
-};
+use super::work::{self, unknown_fate, was_left_starting};
+use super::{DEEP_SEARCH, ErrorReport, Outcome, RESEARCH, TaskStatus, Tasks, plan_of, question_of};
 use crate::config::ToolBackends;
 use crate::plugins::contract::Round;
 use crate::research::{Progress, Recorder};
@@ -30,7 +29,7 @@ pub(super) enum TakenUp {
     Here(Arc<Running>),
     /// Another process works on the task of this id.
     Elsewhere(String),
-    Left(Box<Job>),
+    Left(Box<work::Job>),
 }
 
 impl Tasks {
@@ -45,6 +44,10 @@ impl Tasks {
         if let Some(running) = self.running.get(&task.id) {
             return Ok(TakenUp::Here(running));
         }
+        if task.status == Status::NeedsAttention {
+            let known = task.error.as_deref().and_then(|error| serde_json::from_str(error).ok());
+            return Err(known.unwrap_or_else(|| unknown_fate(&task.id, "its record is damaged")));
+        }
         // Only these have rounds that the asker can count.
         let max_rounds = max_rounds.filter(|_| [DEEP_SEARCH, RESEARCH].contains(&&*task.tool));
         let rounds = self.rounds(&task.id).await?;
@@ -52,9 +55,16 @@ impl Tasks {
             return Ok(TakenUp::Ended(Box::new(self.outcome(&task.id).await?)));
         }
         self.check_backends(&task)?;
-        match self.store.reopen_task(&task.id).await {
+        let taken = if task.background && task.status == Status::Interrupted {
+            self.check_reach(&task)?;
+            self.store.claim_task(&task.id).await
+        } else {
+            self.store.reopen_task(&task.id).await
+        };
+        match taken {
             Ok(claim) => {
                 let calls = self.store.calls(&task.id).await?;
+                let job = self.store.job(&task.id).await?;
                 let spent = rounds.iter().map(|round| round.duration_ms).sum();
                 let mut question = question_of(&task);
                 let mut plan = plan_of(&task);
@@ -64,8 +74,9 @@ impl Tasks {
                         plan.rounds = most;
                     }
                 }
-                Ok(TakenUp::Left(Box::new(Job {
-                    recorder: Recorder::resumed(self.store.clone(), claim.clone(), calls),
+                Ok(TakenUp::Left(Box::new(work::Job {
+                    open_start: was_left_starting(&calls, job.is_some()),
+                    recorder: Recorder::resumed(self.store.clone(), claim.clone(), calls, job),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,
@@ -74,9 +85,17 @@ impl Tasks {
                         .unwrap_or_default(),
                     spent: Duration::from_millis(spent),
                     tool: task.tool,
+                    background: task.background,
+                    deadline: task
+                        .deadline
+                        .and_then(|deadline| jiff::Timestamp::from_millisecond(deadline).ok()),
                 })))
             }
             Err(StoreError::Owned { task }) => Ok(TakenUp::Elsewhere(task)),
+            // Another process was quicker.
+            Err(StoreError::Finished { task, .. }) => {
+                Ok(TakenUp::Ended(Box::new(self.outcome(&task).await?)))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -99,6 +118,19 @@ impl Tasks {
                 "start with the same --docs and plugins.toml as before, or ask anew".to_owned(),
             ),
         })
+    }
+
+    /// A task is better left alone than taken by a process that cannot see to it.
+    fn check_reach(&self, task: &TaskRecord) -> Result<(), ErrorReport> {
+        let backends = self.plugins.config().tools.get(&task.tool);
+        match backends.and_then(|backends| backends.research.as_ref()) {
+            Some(plugin) if !self.can_reach(plugin) => Err(ErrorReport {
+                code: "AUTH_ERROR".to_owned(),
+                message: format!("the key that {plugin} needs is not set here"),
+                hint: Some("set it, and start again".to_owned()),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Waits for a task that another process works on. None when that process has

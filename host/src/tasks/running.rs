@@ -12,12 +12,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::report::Outcome;
 use crate::research::{Event, EventSink};
+use crate::store::Claim;
 
 /// A task under way.
 pub struct Running {
     pub id: String,
     /// Ends it, with all that was done.
     pub cancel: CancellationToken,
+    /// It was cancelled or taken over elsewhere: the work on it stops, and what
+    /// became of it is in the database.
+    pub lost: CancellationToken,
+    /// What allows this process to write to it.
+    claim: Option<Claim>,
+    /// It goes on without anybody who waits.
+    background: bool,
     listeners: Mutex<Listeners>,
     /// How many wait for its end.
     waiting: AtomicUsize,
@@ -41,7 +49,7 @@ impl<'a> Waiter<'a> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let last = self.running.waiting.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last && !self.content {
+        if last && !self.content && !self.running.background {
             self.running.cancel.cancel();
         }
     }
@@ -76,12 +84,19 @@ impl Drop for Listening {
 }
 
 impl Running {
-    pub fn new(id: String) -> (Arc<Self>, End) {
+    pub fn new(id: String, claim: Option<Claim>, background: bool) -> (Arc<Self>, End) {
         let (sender, outcome) = watch::channel(None);
-        let cancel = CancellationToken::new();
-        let listeners = Mutex::default();
-        let waiting = AtomicUsize::new(0);
-        (Arc::new(Self { id, cancel, listeners, waiting, outcome }), End(sender))
+        let running = Self {
+            id,
+            cancel: CancellationToken::new(),
+            lost: CancellationToken::new(),
+            claim,
+            background,
+            listeners: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            outcome,
+        };
+        (Arc::new(running), End(sender))
     }
 
     pub fn listen(self: &Arc<Self>, events: EventSink) -> Listening {
@@ -165,6 +180,11 @@ impl AllRunning {
         Listed { all: self.clone(), id: running.id.clone() }
     }
 
+    /// What this process may write to just now.
+    pub fn claims(&self) -> Vec<Claim> {
+        guard(&self.tasks).values().filter_map(|running| running.claim.clone()).collect()
+    }
+
     pub fn get(&self, id: &str) -> Option<Arc<Running>> {
         guard(&self.tasks).get(id).cloned()
     }
@@ -179,9 +199,13 @@ mod tests {
     use super::*;
     use crate::report::tests as outcomes;
 
+    fn foreground(id: &str) -> (Arc<Running>, End) {
+        Running::new(id.to_owned(), None, false)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn whoever_runs_out_of_time_leaves_the_task_running() {
-        let (running, _end) = Running::new("one".to_owned());
+        let (running, _end) = foreground("one");
         let waited = running.wait(CancellationToken::new(), Some(Duration::from_secs(5))).await;
         assert!(waited.is_none());
         assert!(!running.cancel.is_cancelled());
@@ -189,13 +213,13 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_cancels_or_goes_away_ends_it() {
-        let (running, _end) = Running::new("one".to_owned());
+        let (running, _end) = foreground("one");
         let waiting =
             tokio::time::timeout(Duration::ZERO, running.wait(CancellationToken::new(), None));
         assert!(waiting.await.is_err());
         assert!(running.cancel.is_cancelled());
 
-        let (running, end) = Running::new("two".to_owned());
+        let (running, end) = foreground("two");
         let cancel = CancellationToken::new();
         cancel.cancel();
         let ending = async {
@@ -207,8 +231,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_background_task_goes_on_whoever_goes_away() {
+        let (running, _end) = Running::new("one".to_owned(), None, true);
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        assert!(running.wait(cancel, None).await.is_none());
+        assert!(!running.cancel.is_cancelled());
+    }
+
+    #[tokio::test]
     async fn one_of_several_may_go_without_ending_it_for_the_others() {
-        let (running, end) = Running::new("one".to_owned());
+        let (running, end) = foreground("one");
         let gone = CancellationToken::new();
         let telling = async {
             gone.cancel();
@@ -228,7 +261,7 @@ mod tests {
 
     #[tokio::test]
     async fn everyone_who_listens_hears_it_and_nobody_else() {
-        let (running, _end) = Running::new("one".to_owned());
+        let (running, _end) = foreground("one");
         let heard = Arc::new(Mutex::new(Vec::new()));
         let listener = |name: &'static str| {
             let heard = heard.clone();
@@ -247,7 +280,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_waits_for_a_worker_that_is_gone() {
-        let (running, end) = Running::new("one".to_owned());
+        let (running, end) = foreground("one");
         drop(end);
         assert!(running.wait(CancellationToken::new(), None).await.is_none());
     }
@@ -255,7 +288,7 @@ mod tests {
     #[test]
     fn a_task_is_found_as_long_as_it_runs() {
         let all = Arc::new(AllRunning::default());
-        let (running, _end) = Running::new("one".to_owned());
+        let (running, _end) = foreground("one");
         let listed = all.list(&running);
         assert!(all.get("one").is_some_and(|found| Arc::ptr_eq(&found, &running)));
         drop(listed);

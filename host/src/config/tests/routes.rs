@@ -107,6 +107,7 @@ fn limits_of_research_are_laid_over_each_other() {
         max_iterations: 50,
         max_wait: Some(std::time::Duration::from_millis(1500)),
         cycles: 1,
+        ..ResearchConfig::default()
     };
     assert_eq!(loaded.config.research, expected);
     assert_eq!(explained(&loaded, "research.cycles").1, "plugins.toml:2");

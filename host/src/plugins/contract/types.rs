@@ -421,6 +421,23 @@ pub struct Job {
     pub extra: Extra,
 }
 
+impl Job {
+    /// One of which nothing is known but its name.
+    pub fn unseen(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            status: JobStatus::Running,
+            progress: Vec::new(),
+            report: None,
+            citations: Vec::new(),
+            sources: Vec::new(),
+            usage: Usage::default(),
+            error: None,
+            extra: Vec::new(),
+        }
+    }
+}
+
 /// What a plugin says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {

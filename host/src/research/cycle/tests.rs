@@ -101,6 +101,7 @@ impl Fixture {
             tool: "deep_search".to_owned(),
             text: "why?".to_owned(),
             question: "{}".to_owned(),
+            ..NewTask::default()
         };
         let claim = store.create_task(task).await.unwrap();
         let recorder = Recorder::new(store.clone(), Ok(claim.clone()));
@@ -339,10 +340,11 @@ async fn what_was_answered_before_an_interruption_is_not_paid_for_again() {
         note: None,
         error: None,
         result: None,
+        cancel_job: false,
     };
     fixture.store.finish_task(&fixture.claim, end).await.unwrap();
     let claim = fixture.store.reopen_task(&fixture.claim.id).await.unwrap();
-    let recorder = Recorder::resumed(fixture.store.clone(), claim, calls);
+    let recorder = Recorder::resumed(fixture.store.clone(), claim, calls, None);
     let resumed = Fixture { recorder, ..fixture };
     let agent = Scripted::new([Ok(GOOD)]);
     let (ended, _, tokens) = resumed.run(&agent).await;

@@ -256,7 +256,12 @@ async fn any_text_comes_back_as_it_was() {
     let (_directory, store) = scratch();
     let odd = format!("{}\0'; DROP TABLE tasks; -- 🦑\u{202e}", "x".repeat(1 << 20));
     let claim = store
-        .create_task(NewTask { tool: odd.clone(), text: odd.clone(), question: odd.clone() })
+        .create_task(NewTask {
+            tool: odd.clone(),
+            text: odd.clone(),
+            question: odd.clone(),
+            ..NewTask::default()
+        })
         .await
         .unwrap();
     let task = store.find_task(&claim.id).await.unwrap();

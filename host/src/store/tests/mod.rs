@@ -14,7 +14,7 @@ use std::path::Path;
 use super::{Claim, Ending, NewCall, NewResult, NewRound, NewTask, Store, TaskEnd};
 
 /// A store in a directory of its own.
-fn scratch() -> (tempfile::TempDir, Store) {
+pub(super) fn scratch() -> (tempfile::TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     (directory, store)
@@ -29,6 +29,7 @@ fn task(text: &str) -> NewTask {
         tool: "search".to_owned(),
         text: text.to_owned(),
         question: format!(r#"{{"text":"{text}"}}"#),
+        ..NewTask::default()
     }
 }
 
@@ -45,7 +46,7 @@ fn call(function: &str) -> NewCall {
     }
 }
 
-fn end(ending: Ending) -> TaskEnd {
+pub(super) fn end(ending: Ending) -> TaskEnd {
     TaskEnd {
         ending,
         stop_reason: Some("good-enough".to_owned()),
@@ -55,9 +56,10 @@ fn end(ending: Ending) -> TaskEnd {
             outcome: r#"{"answer":"42"}"#.to_owned(),
             markdown: "# 42\n".to_owned(),
         }),
+        cancel_job: false,
     }
 }
 
-async fn create(store: &Store, text: &str) -> Claim {
+pub(super) async fn create(store: &Store, text: &str) -> Claim {
     store.create_task(task(text)).await.unwrap()
 }

@@ -41,7 +41,7 @@ impl Process {
     fn start_without_space(role: &str, directory: &Path) -> Self {
         let mut shell = Command::new("sh");
         shell
-            .args(["-c", r#"trap "" XFSZ; ulimit -f 256; exec "$0" "$@""#])
+            .args(["-c", r#"trap "" XFSZ; ulimit -f 1024; exec "$0" "$@""#])
             .arg(std::env::current_exe().unwrap());
         Self::start_with(shell, role, directory)
     }

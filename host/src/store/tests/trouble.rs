@@ -60,7 +60,7 @@ async fn a_database_of_a_newer_version() {
     assert_eq!(error.fault(), Some(Fault::NewerSchema));
     let text = error.to_string();
     assert!(
-        text.ends_with("was written by a newer version: its schema is 99, this version knows 1"),
+        text.ends_with("was written by a newer version: its schema is 99, this version knows 2"),
         "{text}"
     );
 }

@@ -1,8 +1,14 @@
 //! What can be typed: commands, flags and the help that teaches them.
 
+mod background;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub use background::{
+    CancelArguments, StartArguments, StatusArguments, TaskCommand, WorkerArguments,
+};
 
 use super::terminal::Color;
 use crate::plugins::contract::Scope;
@@ -68,6 +74,20 @@ pub enum Command {
     DeepSearch(DeepSearchArguments),
     /// Let the agent research a question by itself, in one long turn
     DeepResearch(DeepResearchArguments),
+    /// Start research that goes on by itself, for minutes or hours
+    #[command(visible_alias = "start-deep-research")]
+    Start(StartArguments),
+    /// Tell how it stands with a task
+    #[command(visible_alias = "check-research-status")]
+    Status(StatusArguments),
+    /// End a task, at the vendor too
+    #[command(visible_alias = "cancel-research")]
+    Cancel(CancelArguments),
+    /// Decide about a task that needs attention
+    #[command(subcommand, arg_required_else_help = true, disable_help_subcommand = true)]
+    Task(TaskCommand),
+    /// Look after research that was started and left
+    Worker(WorkerArguments),
     /// Print the passages of your documents that fit a query best
     Find(FindArguments),
     /// List what was researched
@@ -245,13 +265,18 @@ impl Command {
             Self::Search(arguments) => (arguments.delivery.json, Json::Answer),
             Self::DeepSearch(arguments) => (arguments.delivery.json, Json::Answer),
             Self::DeepResearch(arguments) => (arguments.delivery.json, Json::Answer),
+            Self::Start(arguments) => (arguments.json, Json::Answer),
+            Self::Status(arguments) => (arguments.json, Json::Answer),
+            Self::Cancel(arguments) => (arguments.json, Json::Answer),
             Self::Find(arguments) => (arguments.json, Json::Plain),
             Self::History(arguments) => (arguments.json, Json::Plain),
             Self::Show(arguments) => (arguments.json, Json::Plain),
             Self::Plugin(PluginCommand::List { json }) => (*json, Json::Plain),
             Self::Config(arguments) => (arguments.json, Json::Plain),
             Self::Doctor(arguments) => (arguments.json, Json::Plain),
-            Self::Serve(_) | Self::Completions(_) => (false, Json::Plain),
+            Self::Task(_) | Self::Worker(_) | Self::Serve(_) | Self::Completions(_) => {
+                (false, Json::Plain)
+            }
         };
         wanted.then_some(form)
     }
@@ -294,8 +319,12 @@ pub struct FindArguments {
 Examples:
   bathysphere history
   bathysphere history --status failed --limit 5
+  bathysphere history --search \"tide tables\"
   bathysphere history --json | jq -r '.[].id'")]
 pub struct HistoryArguments {
+    /// Only tasks that have these words in the question or the report, best first
+    #[arg(long, value_name = "WORDS")]
+    pub search: Option<String>,
     /// Tasks to list at the most, newest first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,
@@ -314,6 +343,7 @@ pub enum StatusArgument {
     Failed,
     Cancelled,
     Interrupted,
+    NeedsAttention,
 }
 
 impl From<StatusArgument> for TaskStatus {
@@ -324,6 +354,7 @@ impl From<StatusArgument> for TaskStatus {
             StatusArgument::Failed => Self::Failed,
             StatusArgument::Cancelled => Self::Cancelled,
             StatusArgument::Interrupted => Self::Interrupted,
+            StatusArgument::NeedsAttention => Self::NeedsAttention,
         }
     }
 }

@@ -1,0 +1,255 @@
+//! Reading what became of a task: for the tools that answer from the database
+//! alone, whichever process made the task and whichever works on it.
+
+use super::views::{
+    Done, Listed, Metadata, Report, ResearchList, ResearchResults, ResearchStatus, Started, Tokens,
+    minutes,
+};
+use super::{ErrorReport, Outcome, TaskStatus, Tasks, views};
+use crate::plugins::contract::Job;
+use crate::report::{AnswerSource, short_id, timestamp};
+use crate::store::{Status, TaskFilter, TaskRecord};
+
+/// How many of the latest actions are told.
+const RECENT: usize = 5;
+
+/// A running task that nobody needs to wait for is called so.
+const RUNNING_ASYNC: &str = "running_async";
+
+impl Tasks {
+    /// What the start of a task has come to within the time it was waited for.
+    pub fn started(&self, outcome: &Outcome) -> Started {
+        let running = outcome.status == TaskStatus::Running;
+        let finished = outcome.status == TaskStatus::Completed;
+        let notice = if running { self.running_message(outcome) } else { outcome.note.clone() };
+        Started {
+            success: running || finished,
+            task_id: Some(outcome.id.clone()),
+            status: Some(status_word(outcome.status, true).to_owned()),
+            mode: Some(if running { "async" } else { "sync" }.to_owned()),
+            results: (!running && (finished || !outcome.answer.is_empty()))
+                .then(|| self.report(outcome, true)),
+            cost_usd: outcome.usage.cost_usd,
+            message: notice,
+            check_status_command: running
+                .then(|| format!("check_research_status(task_id='{}')", outcome.id)),
+            error: outcome.error.clone(),
+        }
+    }
+
+    fn running_message(&self, outcome: &Outcome) -> Option<String> {
+        let id = short_id(&outcome.id);
+        Some(format!(
+            "Research {id} runs in the background, and goes on whether or not this client stays. \
+             Call check_research_status now and then, and get_research_results when it says \
+             completed; `bathysphere status {id}` tells the same."
+        ))
+    }
+
+    fn report(&self, outcome: &Outcome, include_sources: bool) -> Report {
+        Report {
+            report: outcome.report(),
+            sources: if include_sources {
+                outcome.sources.iter().map(AnswerSource::of).collect()
+            } else {
+                Vec::new()
+            },
+            metadata: self.metadata(outcome),
+        }
+    }
+
+    fn metadata(&self, outcome: &Outcome) -> Metadata {
+        let handoff = self.plugins.config().research.handoff.as_millis();
+        let sync = outcome.tool != super::START_DEEP_RESEARCH
+            || u128::from(outcome.duration_ms) <= handoff;
+        Metadata {
+            duration_minutes: minutes(outcome.duration_ms),
+            tokens_used: Tokens::of(&outcome.usage),
+            searches: outcome.usage.searches,
+            cost_usd: outcome.usage.cost_usd,
+            mode: if sync { "sync" } else { "async" }.to_owned(),
+            tool: outcome.tool.clone(),
+            model: outcome.model.clone(),
+            created_at: outcome.created_at.clone(),
+            completed_at: outcome.finished_at.clone(),
+        }
+    }
+
+    /// How it stands with a task; the id may be cut short.
+    pub async fn status(&self, id: &str) -> Result<ResearchStatus, ErrorReport> {
+        let task = self.store.find_task(id).await?;
+        let job = self.store.job(&task.id).await?;
+        let job = job.and_then(|job| serde_json::from_str::<Job>(&job.state).ok());
+        let outcome = self.outcome(&task.id).await?;
+        let goes_on = matches!(task.status, Status::Running | Status::Interrupted);
+        let actions: &[String] = job.as_ref().map_or(&[], |job| &job.progress);
+        let note = if task.background && task.status == Status::Interrupted {
+            Some(
+                "no process looks after it just now: the next server that starts does, and so \
+                 does `bathysphere worker`"
+                    .to_owned(),
+            )
+        } else {
+            outcome.note.clone()
+        };
+        Ok(ResearchStatus {
+            status: status_word(outcome.status, task.background).to_owned(),
+            progress: Done::of(&outcome, job.as_ref()),
+            current_action: goes_on.then(|| current_action(&outcome, job.as_ref())).flatten(),
+            recent_actions: if goes_on {
+                actions[actions.len().saturating_sub(RECENT)..].to_vec()
+            } else {
+                Vec::new()
+            },
+            elapsed_minutes: minutes(outcome.duration_ms),
+            tokens_used: Tokens::of(&outcome.usage),
+            cost_so_far: outcome.usage.cost_usd,
+            estimated_completion_minutes: None,
+            has_partial_report: goes_on && !outcome.answer.is_empty(),
+            vendor_status: job.and_then(|job| {
+                job.extra
+                    .into_iter()
+                    .find(|(name, _)| name == "vendor_status")
+                    .map(|(_, word)| word)
+            }),
+            note,
+            failure: outcome.error.clone(),
+            next: next(&outcome, task.background),
+            query: task.text,
+            task_id: task.id,
+        })
+    }
+
+    /// The report of a task, or a part of it; of one that has not come to its end,
+    /// what there is so far.
+    pub async fn results(
+        &self,
+        id: &str,
+        include_sources: bool,
+        offset: u64,
+        limit: Option<u64>,
+    ) -> Result<ResearchResults, ErrorReport> {
+        let outcome = self.outcome(id).await?;
+        let background = outcome.tool == super::START_DEEP_RESEARCH;
+        let has_report = outcome.status == TaskStatus::Completed
+            || !outcome.answer.is_empty()
+            || !outcome.findings.is_empty();
+        let (report, page) = views::Page::cut(&outcome.report(), offset, limit);
+        let error = match outcome.status {
+            TaskStatus::Completed => None,
+            _ if outcome.error.is_some() => outcome.error.clone(),
+            status => Some(ErrorReport {
+                code: "NOT_COMPLETED".to_owned(),
+                message: format!("the research is {}", status_word(status, background)),
+                hint: Some(next(&outcome, background)),
+            }),
+        };
+        Ok(ResearchResults {
+            success: error.is_none(),
+            status: Some(status_word(outcome.status, background).to_owned()),
+            report: has_report.then_some(report),
+            page: has_report.then_some(page),
+            sources: (has_report && include_sources)
+                .then(|| outcome.sources.iter().map(AnswerSource::of).collect()),
+            metadata: Some(self.metadata(&outcome)),
+            note: outcome.note.clone(),
+            error,
+            query: Some(outcome.question.text),
+            task_id: Some(outcome.id),
+        })
+    }
+
+    /// Tasks of every tool: newest first, or those that have the words, best first.
+    pub async fn list(
+        &self,
+        words: Option<&str>,
+        status: Option<TaskStatus>,
+        limit: u32,
+    ) -> Result<ResearchList, ErrorReport> {
+        // One more than is shown tells whether there are more.
+        let mut found = self.find(words, status, limit.saturating_add(1)).await?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        let costs = self.costs_of(&found).await;
+        let tasks: Vec<Listed> =
+            found.into_iter().zip(costs).map(|(task, cost)| listed(task, cost)).collect();
+        Ok(ResearchList { count: tasks.len() as u64, more, tasks })
+    }
+
+    pub(super) async fn find(
+        &self,
+        words: Option<&str>,
+        status: Option<TaskStatus>,
+        limit: u32,
+    ) -> Result<Vec<TaskRecord>, ErrorReport> {
+        let filter = TaskFilter { status: status.map(Into::into), limit };
+        Ok(match words.filter(|words| !words.trim().is_empty()) {
+            Some(words) => self.store.find_tasks(words, filter).await?,
+            None => self.store.tasks(filter).await?,
+        })
+    }
+
+    async fn costs_of(&self, tasks: &[TaskRecord]) -> Vec<Option<f64>> {
+        let ids = tasks.iter().map(|task| task.id.clone()).collect();
+        self.store.costs_of(ids).await.unwrap_or_else(|_| vec![None; tasks.len()])
+    }
+}
+
+fn listed(task: TaskRecord, cost_usd: Option<f64>) -> Listed {
+    let took = task.finished_at.and_then(|end| u64::try_from(end - task.created_at).ok());
+    Listed {
+        status: status_word(task.status.into(), task.background).to_owned(),
+        task_id: task.id,
+        tool: task.tool,
+        query: task.text,
+        created_at: timestamp(task.created_at),
+        duration_minutes: took.map(minutes),
+        cost_usd,
+    }
+}
+
+fn status_word(status: TaskStatus, background: bool) -> &'static str {
+    match status {
+        // Its research goes on at the vendor, and some process takes it up.
+        TaskStatus::Running | TaskStatus::Interrupted if background => RUNNING_ASYNC,
+        status => status.as_str(),
+    }
+}
+
+fn current_action(outcome: &Outcome, job: Option<&Job>) -> Option<String> {
+    match job {
+        Some(job) => {
+            let waiting = || "the vendor works on it, and has told nothing yet".to_owned();
+            Some(job.progress.last().cloned().unwrap_or_else(waiting))
+        }
+        None if outcome.rounds.is_empty() => Some("starting".to_owned()),
+        None => Some(format!("after round {}", outcome.rounds.len())),
+    }
+}
+
+/// What whoever looks at a task can do next.
+fn next(outcome: &Outcome, background: bool) -> String {
+    let id = &outcome.id;
+    match outcome.status {
+        TaskStatus::Completed => format!("get_research_results(task_id='{id}')"),
+        TaskStatus::Running | TaskStatus::Interrupted if background => {
+            format!("check_research_status(task_id='{id}') again in a minute or two")
+        }
+        TaskStatus::Running => format!("deep_search(resume='{id}') waits for it"),
+        TaskStatus::NeedsAttention => {
+            let id = short_id(id);
+            format!(
+                "ask the user: `bathysphere task adopt {id} INTERACTION` or `bathysphere task \
+                 retry {id}` decides"
+            )
+        }
+        TaskStatus::Failed | TaskStatus::Cancelled if background => {
+            format!(
+                "get_research_results(task_id='{id}') has what was found; start_deep_research asks anew"
+            )
+        }
+        TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::Interrupted => {
+            format!("deep_search(resume='{id}') goes on from there")
+        }
+    }
+}
