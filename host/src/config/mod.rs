@@ -47,7 +47,8 @@ pub use schema::check_settings;
 pub use settings::{SettingProblem, settings_error};
 
 /// The tools that `[tools.NAME]` may configure.
-pub const TOOLS: &[&str] = &["search", "deep_search", "deep_research", "research"];
+pub const TOOLS: &[&str] =
+    &["search", "deep_search", "deep_research", "research", "start_deep_research"];
 
 /// The file's name, in the working directory and in the configuration directory.
 pub const FILE_NAME: &str = "plugins.toml";

@@ -21,6 +21,7 @@ const BUILTINS: &[&str] = &[
     "extractor-json",
     "agent-extractive",
     "agent-gemini-cli",
+    "research-gemini",
     "search-documents",
 ];
 
