@@ -9,6 +9,8 @@
 //! trust   what a file that was merely found may not do
 //! docs, environment
 //!         what flags and variables say for one run, over all files
+//! endpoint
+//!         where the user says a service is, which grants it
 //! routes  which backends serve which tool, once documents are counted
 //! resolve raw → resolved: names that must exist, grants that must agree
 //! load    which files there are; the order of all this
@@ -17,6 +19,7 @@
 
 mod directories;
 mod docs;
+mod endpoint;
 mod environment;
 mod error;
 mod explain;

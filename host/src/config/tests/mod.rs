@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
+mod endpoint;
 mod environment;
 mod explain;
 mod invalid;
