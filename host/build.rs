@@ -25,6 +25,7 @@ const PLUGINS: &[&str] = &[
     "search-documents",
     "agent-extractive",
     "agent-gemini-cli",
+    "research-gemini",
 ];
 
 fn main() {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use super::endpoint;
 use super::error::printable;
 use super::layer::{Layers, Located};
 use super::limits;
@@ -18,14 +19,19 @@ enum Key {
     Research(&'static str),
     /// A model's name, among the settings of a built-in plugin.
     Model { plugin: &'static str, setting: &'static str },
+    /// Where the service of a built-in plugin is: its `base_url`.
+    Endpoint { plugin: &'static str },
 }
 
 const GEMINI_CLI: &str = "agent-gemini-cli";
+const RESEARCH_GEMINI: &str = "research-gemini";
 
 const VARIABLES: &[(&str, Key)] = &[
     ("DEEP_SEARCH_MAX_ITERATIONS", Key::Research(MAX_ITERATIONS)),
     ("GEMINI_MODEL", Key::Model { plugin: GEMINI_CLI, setting: "model" }),
     ("GEMINI_CORRECTION_MODEL", Key::Model { plugin: GEMINI_CLI, setting: "correction_model" }),
+    // The name that Google's own tools use; the Gemini CLI is handed it as it is.
+    ("GOOGLE_GEMINI_BASE_URL", Key::Endpoint { plugin: RESEARCH_GEMINI }),
 ];
 
 /// Lays the variables over all files, each as a layer of its own. Returns what
@@ -62,6 +68,24 @@ pub fn overlay(
                     Err(reason) => warnings.push(format!(
                         "{name} is ignored, because it {reason}; write the name of a model, \
                          such as gemini-2.5-flash"
+                    )),
+                }
+            }
+            Key::Endpoint { plugin: owner } => {
+                let Some(plugin) = builtin(config, owner) else { continue };
+                let checked = text.ok_or("is not UTF-8 text").and_then(|text| {
+                    endpoint::parse(text)?;
+                    Ok(text)
+                });
+                match checked {
+                    Ok(url) => {
+                        let place = layers.push_name(name);
+                        let value = Setting::Leaf(url.into());
+                        set(plugin, endpoint::BASE_URL, Located { value, place });
+                    }
+                    Err(reason) => warnings.push(format!(
+                        "{name} is ignored by {owner}, because it {reason}; write a URL such as \
+                         https://generativelanguage.googleapis.com"
                     )),
                 }
             }

@@ -13,7 +13,7 @@ use super::layer::{BUILT_IN, Layer, Layers, Mistakes, Place};
 use super::raw::RawConfig;
 use super::read::{Surroundings, read};
 use super::resolved::Config;
-use super::{DEFAULTS, FILE_NAME, docs, environment, resolve, trust};
+use super::{DEFAULTS, FILE_NAME, docs, endpoint, environment, resolve, trust};
 
 /// Larger than any honest file; a wrong name should not fill the memory.
 const MAXIMUM_BYTES: u64 = 1 << 20;
@@ -99,6 +99,7 @@ pub fn load(options: &LoadOptions<'_>) -> Result<LoadedConfig, ConfigError> {
     }
     let mut merged = with_documents(merged);
     let warnings = environment::overlay(&mut merged, &mut layers, options.environment);
+    endpoint::overlay(&mut merged);
 
     // Half a file would make every name in the other half look undefined.
     let config = if whole { resolve::resolve(&merged, &layers, &mut mistakes) } else { None };

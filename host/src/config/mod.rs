@@ -9,6 +9,8 @@
 //! trust   what a file that was merely found may not do
 //! docs, environment
 //!         what flags and variables say for one run, over all files
+//! endpoint
+//!         where the user says a service is, which grants it
 //! routes  which backends serve which tool, once documents are counted
 //! resolve raw → resolved: names that must exist, grants that must agree
 //! load    which files there are; the order of all this
@@ -17,6 +19,7 @@
 
 mod directories;
 mod docs;
+mod endpoint;
 mod environment;
 mod error;
 mod explain;
@@ -47,7 +50,8 @@ pub use schema::check_settings;
 pub use settings::{SettingProblem, settings_error};
 
 /// The tools that `[tools.NAME]` may configure.
-pub const TOOLS: &[&str] = &["search", "deep_search", "deep_research", "research"];
+pub const TOOLS: &[&str] =
+    &["search", "deep_search", "deep_research", "research", "start_deep_research"];
 
 /// The file's name, in the working directory and in the configuration directory.
 pub const FILE_NAME: &str = "plugins.toml";

@@ -1,6 +1,7 @@
 //! Which backends serve which tool. Where there are documents to search, the
 //! defaults give way to `[documents]`; what a file of the user's says of a tool
-//! stands. Everything after this sees the outcome alone.
+//! stands, and so does a tool that has a research backend, which searches by itself.
+//! Everything after this sees the outcome alone.
 
 use std::collections::BTreeMap;
 
@@ -34,5 +35,5 @@ fn documents(config: &RawConfig) -> Option<Place> {
 }
 
 fn is_left_to_defaults(tool: &RawBackends) -> bool {
-    tool.named().all(|name| name.place.is_built_in())
+    tool.research.is_none() && tool.named().all(|name| name.place.is_built_in())
 }

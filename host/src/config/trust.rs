@@ -6,7 +6,9 @@
 //!
 //! In full: `use`, `tools`, `documents`, `research`, `limits` and `settings` are
 //! free within what they may cost (`spending`), but for the settings of a plugin
-//! that may run commands, because those can become arguments. A `source` must be
+//! that may run commands, because those can become arguments, or that is handed a
+//! secret, because those say what is paid for with it; and for where a service is
+//! (`endpoint`), because that grants it. A `source` must be
 //! built in, and a digest stays as it is. Everything in `grants` must already be
 //! granted, except directories beneath the file's own. To accept more, the user
 //! names the file.
@@ -16,6 +18,7 @@ mod spending;
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
+use super::endpoint;
 use super::layer::{Located, Mistakes, Place};
 use super::raw::{RawConfig, RawPlugin, RawSecret, Setting, items};
 use super::resolved::{HostGrant, PluginSource};
@@ -81,15 +84,7 @@ impl Checker<'_> {
         {
             self.refuse(pin.place, "change the digest that pins");
         }
-        if let (Some(settings), Some(below)) = (&found.settings, self.below)
-            && runs_commands(below)
-            && changes(below.settings.as_ref(), settings)
-        {
-            self.refuse(
-                settings.place,
-                "change the settings, which can become arguments of commands, of",
-            );
-        }
+        self.settings(found);
         let below = self.below.map(|plugin| &plugin.grants);
         let grants = &found.grants;
         let covers = |below: &HostGrant, found: &HostGrant| below.covers(found);
@@ -135,6 +130,26 @@ impl Checker<'_> {
             |below, found| is_beneath(&found.path, &below.path),
             "open a directory outside its own to",
         );
+    }
+
+    fn settings(&mut self, found: &RawPlugin) {
+        let Some(settings) = &found.settings else { return };
+        if let Some(url) = endpoint::setting(found)
+            && self.below.and_then(endpoint::setting).map(|below| &below.value) != Some(&url.value)
+        {
+            return self.refuse(url.place, "choose, with `base_url`, the service of");
+        }
+        let Some(below) = self.below else { return };
+        let deed = if runs_commands(below) {
+            "change the settings, which can become arguments of commands, of"
+        } else if !below.grants.secrets.is_empty() {
+            "change the settings, which say what is paid for with its key, of"
+        } else {
+            return;
+        };
+        if changes(below.settings.as_ref(), settings) {
+            self.refuse(settings.place, deed);
+        }
     }
 
     /// The first that is new is enough to say so.

@@ -12,7 +12,9 @@
 //! - an answer is masked for every secret that was sent on the way to it;
 //! - a granted host may be asked over plain http, but a secret is never sent that
 //!   way, except to this machine;
-//! - bodies, headers and time are bounded, and proxies of the environment ignored.
+//! - bodies, headers and time are bounded, and proxies of the environment ignored;
+//! - a request is sent once: `not-sent` promises that nothing has left, and no other
+//!   error does.
 
 mod address;
 mod body;
@@ -28,7 +30,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode, Url};
 
-use self::client::{Clients, failure};
+use self::client::{Clients, NOT_SENT, failure};
 use self::target::Target;
 use super::secrets::{Secret, Secrets, holds, redact_bytes};
 use super::{GateError, GateErrorKind};
@@ -125,7 +127,11 @@ impl HttpGate {
 
     pub async fn send(&self, request: Request) -> Result<Response, GateError> {
         let limit = request.timeout.map_or(self.limits.total, |asked| asked.min(self.limits.total));
-        let result = match tokio::time::timeout(limit, self.follow(request)).await {
+        let reads = ["GET", "HEAD"].iter().any(|known| known.eq_ignore_ascii_case(&request.method));
+        let mut redirected = false;
+        let result = match tokio::time::timeout(limit, self.follow(request, &mut redirected)).await
+        {
+            Ok(result) if redirected => result.map_err(|error| after_redirect(error, reads)),
             Ok(result) => result,
             Err(_) => Err(GateError::other(
                 "timeout",
@@ -141,7 +147,7 @@ impl HttpGate {
     }
 
     /// Sends the request, and again wherever a redirect leads.
-    async fn follow(&self, request: Request) -> Result<Response, GateError> {
+    async fn follow(&self, request: Request, redirected: &mut bool) -> Result<Response, GateError> {
         let mut method = checked_method(&request.method)?;
         let mut headers = headers::checked(&request.headers, &self.bindings)?;
         let mut body = request.body;
@@ -183,6 +189,7 @@ impl HttpGate {
             let Some(next) = redirect(&response, &url)? else {
                 return self.receive(response, &target, &url, most, &sent).await;
             };
+            *redirected = true;
             let (next_target, next_url) = Target::parse(&next)?;
             if next_target != target {
                 // For good: a way back must not win them back.
@@ -295,6 +302,19 @@ fn checked_method(method: &str) -> Result<Method, GateError> {
             format!("`{}` is not one of {}", method.escape_debug(), known.join(", ")),
         )
     })
+}
+
+/// Whoever redirects has had the request, and may have done what it asks for: no
+/// error may then claim that nothing came of it, unless it only asked to read.
+fn after_redirect(error: GateError, reads: bool) -> GateError {
+    let kind = match error.kind {
+        GateErrorKind::Other(name) if name == NOT_SENT => GateErrorKind::Unavailable,
+        GateErrorKind::Refused | GateErrorKind::Auth | GateErrorKind::InvalidInput if !reads => {
+            GateErrorKind::Other("redirects".to_owned())
+        }
+        kind => kind,
+    };
+    GateError { kind, ..error }
 }
 
 /// Where the answer sends us, if it does.

@@ -175,6 +175,7 @@ const NAMED: &[(&str, &str)] = &[
     ("turn-limit", "TURN_LIMIT"),
     ("too-large", "TOO_LARGE"),
     ("store-error", "STORE_ERROR"),
+    ("not-sent", "UNAVAILABLE"),
 ];
 
 impl From<&CallError> for ErrorReport {

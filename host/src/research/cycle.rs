@@ -253,7 +253,9 @@ fn classify(error: CallError) -> Failure {
                 let wait = seconds.map_or(UNKNOWN_WAIT, |it| Duration::from_secs(it.into()));
                 (wait <= LONGEST_WAIT).then_some(wait)
             }
-            ErrorKind::Other(name) if name == "empty-answer" => Some(Duration::ZERO),
+            ErrorKind::Other(name) if matches!(name.as_str(), "empty-answer" | "not-sent") => {
+                Some(Duration::ZERO)
+            }
             _ => None,
         },
         _ => None,

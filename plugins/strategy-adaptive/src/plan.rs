@@ -20,8 +20,17 @@ fn extra<'a>(question: &'a Question, wanted: &str) -> Option<&'a str> {
 pub fn mode(settings: &Settings, question: &Question) -> Mode {
     match settings.mode {
         Mode::Auto => match extra(question, "steps") {
-            Some(steps) if !steps.split(',').any(|step| step == "gather") => Mode::Ask,
-            _ => Mode::Gather,
+            Some(steps) => {
+                let can = |wanted| steps.split(',').any(|step| step.trim() == wanted);
+                if can("gather") {
+                    Mode::Gather
+                } else if can("delegate") && !can("ask") {
+                    Mode::Delegate
+                } else {
+                    Mode::Ask
+                }
+            }
+            None => Mode::Gather,
         },
         said => said,
     }
@@ -36,8 +45,10 @@ const DEEP_SEARCH_ROUNDS: u32 = 2;
 
 /// Makes the plan.
 pub fn make_plan(settings: &Settings, question: &Question) -> Plan {
-    if mode(settings, question) == Mode::Ask {
-        return plan_to_ask(settings, question);
+    match mode(settings, question) {
+        Mode::Ask => return plan_to_ask(settings, question),
+        Mode::Delegate => return plan_to_delegate(settings),
+        Mode::Auto | Mode::Gather => {}
     }
     if asks_nothing(&question.text) {
         return Plan {
@@ -131,6 +142,20 @@ fn plan_to_ask(settings: &Settings, question: &Question) -> Plan {
         pages: amount.pages,
         depth: SearchDepth::Advanced,
         reason,
+        extra: Vec::new(),
+    }
+}
+
+/// One round: whoever takes the whole question decides the rest.
+fn plan_to_delegate(settings: &Settings) -> Plan {
+    let amount = settings.deep();
+    Plan {
+        level: Level::Deep,
+        rounds: 1,
+        results: amount.results.max(1),
+        pages: amount.pages,
+        depth: SearchDepth::Advanced,
+        reason: "the whole question goes to a research backend".to_owned(),
         extra: Vec::new(),
     }
 }
@@ -299,6 +324,34 @@ mod tests {
             plan(&Question { text: "IT?".into(), ..asked("search", "ask", None) }).rounds,
             1
         );
+    }
+
+    #[test]
+    fn a_research_backend_alone_takes_the_whole_question() {
+        let asked = |steps: &str| {
+            let mut asked = question("What is a gate?");
+            asked.extra = vec![("steps".into(), steps.into())];
+            asked.max_rounds = Some(7);
+            asked
+        };
+        let settings = Settings::default();
+        for (steps, expected) in [
+            ("delegate", Mode::Delegate),
+            ("ask,delegate", Mode::Ask),
+            ("gather,delegate", Mode::Gather),
+            ("ask, gather, delegate", Mode::Gather),
+            ("", Mode::Ask),
+        ] {
+            assert_eq!(mode(&settings, &asked(steps)), expected, "{steps}");
+        }
+        let said = Settings { mode: Mode::Delegate, ..Settings::default() };
+        for plan in [plan(&asked("delegate")), make_plan(&said, &asked("ask,gather,delegate"))] {
+            assert_eq!((plan.level, plan.rounds), (Level::Deep, 1));
+            assert!(plan.reason.contains("research backend"), "{}", plan.reason);
+        }
+        // Whether it is worth the money is for the asker to say.
+        let courtesy = Question { text: "thanks!".into(), ..asked("delegate") };
+        assert_eq!(plan(&courtesy).rounds, 1);
     }
 
     #[test]

@@ -7,12 +7,15 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Gather where there is a backend to search with, otherwise ask.
+    /// Gather where there is a backend to search with, otherwise ask; delegate where
+    /// there is neither, but a research backend.
     Auto,
     /// Search, read, and have the agent write findings.
     Gather,
     /// Have the agent search by itself, then verify.
     Ask,
+    /// Hand the whole question to a research backend.
+    Delegate,
 }
 
 /// How much one level may do.
@@ -86,8 +89,8 @@ pub const SCHEMA: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "mode": {
-      "description": "What a round is: `gather` searches, reads and has the agent write findings; `ask` has an agent that searches by itself answer, and then verify its answer; `auto` gathers where the tool has a backend to search with, and asks otherwise.",
-      "enum": ["auto", "gather", "ask"], "default": "auto"
+      "description": "What a round is: `gather` searches, reads and has the agent write findings; `ask` has an agent that searches by itself answer, and then verify its answer; `delegate` hands the whole question to a research backend; `auto` gathers where the tool has a backend to search with, delegates where it has nothing but a research backend, and asks otherwise.",
+      "enum": ["auto", "gather", "ask", "delegate"], "default": "auto"
     },
     "shallow_rounds": {
       "description": "Rounds at the most for a simple question.",

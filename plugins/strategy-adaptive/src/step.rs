@@ -2,7 +2,7 @@
 //! why. A pure function of the rounds so far.
 
 use bathysphere_sdk::strategy::{
-    AskStep, Decision, FinishStep, GatherStep, Round, Situation, Step, StopReason,
+    AskStep, Decision, DelegateStep, FinishStep, GatherStep, Round, Situation, Step, StopReason,
 };
 use bathysphere_sdk::types::{Error, ErrorKind, Level, Quality};
 
@@ -39,12 +39,16 @@ impl Run<'_> {
         if plan.level == Level::None || plan.rounds == 0 {
             return finish(StopReason::NotNeeded, plan.reason.clone(), None);
         }
+        let mode = mode(self.settings, &self.situation.question);
+        if mode == Mode::Delegate {
+            return self.delegate();
+        }
         if let Some(choice) = self.fatal().or_else(|| self.budget()) {
             return choice;
         }
-        match mode(self.settings, &self.situation.question) {
+        match mode {
             Mode::Ask => self.ask(),
-            Mode::Auto | Mode::Gather => self.gather(),
+            Mode::Auto | Mode::Delegate | Mode::Gather => self.gather(),
         }
     }
 
@@ -154,6 +158,27 @@ impl Run<'_> {
             ),
         };
         (Step::Ask(AskStep { prompt: prompt.to_owned() }), why)
+    }
+
+    /// Once: a long job is paid for, and whether it is started again is for the user
+    /// to say. A report that was dearer than the asker allows is a report.
+    fn delegate(&self) -> Choice {
+        if self.carried_out().any(|round| round.answer.is_some()) {
+            let why = "the research backend has reported".to_owned();
+            return finish(StopReason::GoodEnough, why, None);
+        }
+        if !self.rounds().is_empty() {
+            return self.give_up("the research backend has brought no report");
+        }
+        let question = &self.situation.question;
+        let mut input = question.text.trim().to_owned();
+        let context = question.context.as_deref().map(str::trim).unwrap_or_default();
+        if !context.is_empty() {
+            input.push_str("\n\nContext:\n");
+            input.push_str(context);
+        }
+        let why = "the research backend takes the whole question".to_owned();
+        (Step::Delegate(DelegateStep { input }), why)
     }
 
     fn at_limit(&self) -> Choice {

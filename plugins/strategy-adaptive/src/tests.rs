@@ -63,6 +63,7 @@ fn carry_out(situation: &mut Situation, step: &Step, brings: &Brings) {
     let (name, queries) = match step {
         Step::Gather(gather) => ("gather", gather.queries.clone()),
         Step::Ask(_) => ("ask", Vec::new()),
+        Step::Delegate(_) => ("delegate", Vec::new()),
         other => panic!("not a round: {other:?}"),
     };
     let known: Vec<String> = situation
@@ -91,7 +92,7 @@ fn carry_out(situation: &mut Situation, step: &Step, brings: &Brings) {
         sources,
         new_sources: new,
         new_findings: brings.findings,
-        answer: (name == "ask" && brings.error.is_none()).then(|| "an answer".into()),
+        answer: (name != "gather" && brings.error.is_none()).then(|| "an answer".into()),
         verified: brings.verified,
         quality: Quality { relevance: quality, coverage: quality, confidence: quality },
         follow_ups: brings.follow_ups.iter().map(|query| (*query).to_owned()).collect(),
@@ -123,6 +124,7 @@ fn run(
             Step::Finish(finish) => return (asked, finish.reason.clone(), finish.note.clone()),
             Step::Gather(gather) => asked.push(gather.queries.clone()),
             Step::Ask(ask) => asked.push(vec![ask.prompt.clone()]),
+            Step::Delegate(delegate) => asked.push(vec![delegate.input.clone()]),
             other => panic!("{other:?}"),
         }
         let last = brings.last().unwrap_or(&NOTHING);
@@ -490,5 +492,45 @@ fn more_scope_never_means_less_research() {
             }
             before = Some(now);
         }
+    }
+}
+
+fn delegated(context: Option<&str>) -> Question {
+    let mut asked = question(" What is a gate? ", "start_deep_research");
+    asked.extra.push(("steps".into(), "delegate".into()));
+    asked.context = context.map(str::to_owned);
+    asked
+}
+
+#[test]
+fn a_whole_question_is_handed_over_once() {
+    for (context, input) in [
+        (None, "What is a gate?"),
+        (Some(" "), "What is a gate?"),
+        (Some("We dive.\n"), "What is a gate?\n\nContext:\nWe dive."),
+    ] {
+        let mut asked = delegated(context);
+        // What the report cost is known only when it is there.
+        asked.max_cost_usd = Some(1.0);
+        let dear = Brings { cost: 5.0, ..NOTHING };
+        let (handed, reason, note) = run(&Settings::default(), asked, &[dear]);
+        assert_eq!(handed, [[input]]);
+        assert_eq!((reason, note), (StopReason::GoodEnough, None));
+    }
+}
+
+#[test]
+fn what_a_research_backend_failed_at_is_not_paid_for_again() {
+    for kind in [
+        ErrorKind::Unavailable,
+        ErrorKind::Auth,
+        ErrorKind::RateLimited(Some(1)),
+        ErrorKind::Other("empty-answer".into()),
+    ] {
+        let fails = Brings { error: Some(kind), ..NOTHING };
+        let (handed, reason, note) = run(&Settings::default(), delegated(None), &[fails]);
+        assert_eq!(handed.len(), 1);
+        assert_eq!(reason, StopReason::NothingFound);
+        assert_eq!(note.as_deref(), Some("the last round failed: it broke"));
     }
 }

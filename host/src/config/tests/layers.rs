@@ -11,10 +11,15 @@ fn the_defaults_stand_alone() {
     assert!(loaded.files.is_empty() && loaded.warnings.is_empty());
     for plugin in loaded.config.plugins.values() {
         assert_eq!(plugin.source, PluginSource::Builtin(plugin.name.clone()));
-        // Nothing is granted but the one program that an agent is made of.
-        let commands = Grants { commands: plugin.grants.commands.clone(), ..Grants::default() };
+        // Nothing is granted but the one program that an agent is made of, and the one
+        // service, with its key, that a research backend is.
+        let Grants { commands, hosts, secrets, .. } = plugin.grants.clone();
+        let few = Grants { commands, hosts, secrets, ..Grants::default() };
         let grants = Grants { environment: Vec::new(), ..plugin.grants.clone() };
-        assert_eq!(grants, commands, "{}", plugin.name);
+        assert_eq!(grants, few, "{}", plugin.name);
+        let services = usize::from(plugin.name == "research-gemini");
+        assert_eq!(plugin.grants.hosts.len(), services, "{}", plugin.name);
+        assert_eq!(plugin.grants.secrets.len(), services, "{}", plugin.name);
         let programs: &[&str] = if plugin.name == "agent-gemini-cli" { &["gemini"] } else { &[] };
         assert_eq!(plugin.grants.commands, programs, "{}", plugin.name);
         assert_eq!(plugin.grants.environment.is_empty(), programs.is_empty(), "{}", plugin.name);

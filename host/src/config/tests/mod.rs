@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
+mod endpoint;
 mod environment;
 mod explain;
 mod invalid;
@@ -21,6 +22,7 @@ const BUILTINS: &[&str] = &[
     "extractor-json",
     "agent-extractive",
     "agent-gemini-cli",
+    "research-gemini",
     "search-documents",
 ];
 

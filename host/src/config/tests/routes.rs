@@ -20,6 +20,13 @@ fn documents() -> ToolBackends {
     backends("agent-extractive", Some("search-documents"))
 }
 
+fn research() -> ToolBackends {
+    ToolBackends { research: Some("research-gemini".to_owned()), ..ToolBackends::default() }
+}
+
+/// Those that an agent serves.
+const AGENT_TOOLS: &[&str] = &["search", "deep_search", "deep_research", "research"];
+
 fn explained(
     loaded: &LoadedConfig,
     key: &str,
@@ -33,9 +40,10 @@ fn explained(
 fn without_documents_the_agent_searches_by_itself() {
     for world in [World::new(), World::new().variable("BATHYSPHERE_DOCS", "")] {
         let loaded = world.loaded();
-        for tool in TOOLS {
+        for tool in AGENT_TOOLS {
             assert_eq!(loaded.config.tools[*tool], gemini(), "{tool}");
         }
+        assert_eq!(loaded.config.tools["start_deep_research"], research());
         let (value, origin, via) = explained(&loaded, "tools.search.agent");
         assert_eq!((value, origin.as_str(), via), ("agent-gemini-cli".into(), "built-in", None));
     }
@@ -51,9 +59,13 @@ fn documents_take_the_place_of_the_defaults_whoever_names_them() {
         (World::new().own(DIRECTORIES).docs(&["docs"]), "--docs"),
     ] {
         let loaded = world.loaded();
-        for tool in TOOLS {
+        for tool in AGENT_TOOLS {
             assert_eq!(loaded.config.tools[*tool], documents(), "{tool}");
         }
+        // A research backend searches by itself, and stays.
+        assert_eq!(loaded.config.tools["start_deep_research"], research());
+        let shown = explained(&loaded, "tools.start_deep_research.research");
+        assert_eq!(shown, ("research-gemini".into(), "built-in".to_owned(), None));
         for (key, value) in [("agent", "agent-extractive"), ("search", "search-documents")] {
             let shown = explained(&loaded, &format!("tools.deep_search.{key}"));
             assert_eq!(shown, (value.into(), origin.to_owned(), Some("documents")));

@@ -124,7 +124,9 @@ impl Clients {
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
-            // A request may cost money: whether it is sent again is not ours to say.
+            // A request may cost money: whether it is sent again is not ours to say. The
+            // pool takes another connection only for a request of which nothing was
+            // written yet (hyper gives it back whole), which a test holds it to.
             .retry(reqwest::retry::never())
             .user_agent(concat!("bathysphere/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect)
@@ -134,8 +136,8 @@ impl Clients {
             .dns_resolver(Arc::new(resolver));
         builder = if encrypted { builder.https_only(true) } else { builder.tls_certs_only([]) };
         builder.build().map_err(|error| {
-            GateError::new(
-                GateErrorKind::Unavailable,
+            GateError::other(
+                NOT_SENT,
                 format!("cannot set up encrypted connections: {}", root_cause(&error)),
             )
             .with_hint(
@@ -164,18 +166,24 @@ pub(super) fn failure(error: reqwest::Error, target: &Target) -> GateError {
             format!("the headers of {target}'s answer are too large"),
         );
     }
-    let unavailable = |message| GateError::new(GateErrorKind::Unavailable, message);
+    // A connection is whole, with its encryption, before a request is written to it:
+    // these have not left.
     if error.is_dns() {
-        unavailable(format!("cannot find the address of {target}: {cause}"))
+        GateError::other(NOT_SENT, format!("cannot find the address of {target}: {cause}"))
             .with_hint("check the name and the network")
     } else if error.is_connect() {
-        unavailable(format!("cannot connect to {target}: {cause}"))
+        GateError::other(NOT_SENT, format!("cannot connect to {target}: {cause}"))
     } else if error.is_timeout() {
         GateError::other("timeout", format!("{target} did not answer in time"))
     } else {
-        unavailable(format!("the connection to {target} was cut off: {cause}"))
+        let message = format!("the connection to {target} was cut off: {cause}");
+        GateError::new(GateErrorKind::Unavailable, message)
     }
 }
+
+/// What the error is called when nothing has left: whoever pays for requests may send
+/// it again.
+pub(super) const NOT_SENT: &str = "not-sent";
 
 fn find<'error, Wanted: StdError + 'static>(
     error: &'error (dyn StdError + 'static),

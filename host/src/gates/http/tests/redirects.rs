@@ -144,3 +144,28 @@ async fn a_plugins_own_credentials_stay_with_their_origin() {
     assert_eq!(second.requests()[0].matches("mine").count(), 1);
     assert!(second.requests()[0].contains("accept: mine"));
 }
+
+#[tokio::test]
+async fn what_was_redirected_was_sent() {
+    let nobody = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.local_addr().expect("an address").port()
+    };
+    for (method, to, kind) in [
+        ("GET", format!("http://127.0.0.1:{nobody}/"), GateErrorKind::Unavailable),
+        ("POST", format!("http://127.0.0.1:{nobody}/"), GateErrorKind::Unavailable),
+        ("GET", "https://evil.example/".to_owned(), GateErrorKind::Refused),
+        // A server may do what it was asked, and then lead elsewhere.
+        ("POST", "https://evil.example/".to_owned(), other("redirects")),
+        ("DELETE", "https://u:p@evil.example/".to_owned(), other("redirects")),
+    ] {
+        for status in ["302 a", "303 a", "307 a"] {
+            let server = redirecting(status, to.clone());
+            let gate = gate(vec![host("127.0.0.1", server.port), host("127.0.0.1", nobody)]);
+            let request = Request { method: method.to_owned(), ..get(server.url("/")) };
+            let error = gate.send(request).await.expect_err("no answer");
+            assert_eq!(error.kind, kind, "{method} {to}: {error}");
+            assert_eq!(server.requests().len(), 1);
+        }
+    }
+}
