@@ -15,6 +15,7 @@
 //! explain what came out, and from where
 //! ```
 
+mod budget;
 mod directories;
 mod docs;
 mod environment;
@@ -40,7 +41,7 @@ pub use error::{ConfigError, Problem};
 pub use explain::{ExplainedValue, explain, explain_json, explain_text};
 pub use load::{LoadOptions, LoadedConfig, load};
 pub use resolved::{
-    Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig, PluginSource,
+    BudgetConfig, Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig, PluginSource,
     ResearchConfig, SecretGrant, ToolBackends,
 };
 pub use schema::check_settings;

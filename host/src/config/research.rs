@@ -34,6 +34,23 @@ pub const RESEARCH: &[Limit<ResearchConfig>] = &[
         set: |research, value| research.cycles = value as u32,
         get: |research| f64::from(research.cycles),
     },
+    Limit {
+        name: "poll_seconds",
+        minimum: 0.01,
+        maximum: 3600.0,
+        fractions: true,
+        set: |research, value| research.poll = Duration::from_secs_f64(value),
+        get: |research| research.poll.as_secs_f64(),
+    },
+    Limit {
+        name: "wait_seconds",
+        minimum: 0.0,
+        // A client that waits 30 s for an answer must not wait in vain.
+        maximum: 29.0,
+        fractions: true,
+        set: |research, value| research.handoff = Duration::from_secs_f64(value),
+        get: |research| research.handoff.as_secs_f64(),
+    },
 ];
 
 #[cfg(test)]
@@ -59,7 +76,9 @@ mod tests {
             [
                 "a whole number from 2 to 50",
                 "a number from 1 to 86400, or leave it out for no limit",
-                "a whole number from 1 to 10"
+                "a whole number from 1 to 10",
+                "a number from 0.01 to 3600",
+                "a number from 0 to 29"
             ]
         );
     }

@@ -16,6 +16,7 @@ pub struct Config {
     /// documents to search, `[documents]` is counted in already.
     pub tools: BTreeMap<String, ToolBackends>,
     pub research: ResearchConfig,
+    pub budget: BudgetConfig,
     /// By name.
     pub plugins: BTreeMap<String, PluginConfig>,
 }
@@ -39,12 +40,31 @@ pub struct ResearchConfig {
     pub max_wait: Option<Duration>,
     /// How often one round may ask for an answer: asked, corrected, asked again.
     pub cycles: u32,
+    /// The longest time between two looks at a job that runs at a vendor.
+    pub poll: Duration,
+    /// How long the start of a background task waits for its result before it
+    /// hands out the id alone.
+    pub handoff: Duration,
 }
 
 impl Default for ResearchConfig {
     fn default() -> Self {
-        Self { max_iterations: 5, max_wait: None, cycles: 3 }
+        Self {
+            max_iterations: 5,
+            max_wait: None,
+            cycles: 3,
+            poll: Duration::from_secs(15),
+            handoff: Duration::from_secs(25),
+        }
     }
+}
+
+/// What may be spent, in US dollars; without limit where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BudgetConfig {
+    /// In one day of the user's, all tasks together.
+    pub usd_per_day: Option<f64>,
+    pub usd_per_task: Option<f64>,
 }
 
 #[derive(Debug, Clone)]

@@ -263,10 +263,15 @@ impl PriceText {
                 "keys here",
             ))
         } else {
-            Problem::new(format!("this price file cannot be read: {message}")).with_hint(
+            let hint = if message.contains("datetime") {
+                "write the day without quotes, such as 2026-10-31"
+            } else if message.contains("f64") {
+                "write US dollars as a number, such as 2.00"
+            } else {
                 "write [models.\"NAME\"] with `input` and `output` in US dollars for a million \
-                 tokens, such as `input = 2.00`",
-            )
+                 tokens, such as `input = 2.00`"
+            };
+            Problem::new(format!("this price file cannot be read: {message}")).with_hint(hint)
         };
         problem.at(self.origin(span))
     }

@@ -4,6 +4,7 @@
 
 mod answer;
 mod ask;
+mod billed;
 mod cycle;
 mod event;
 mod gather;
@@ -16,6 +17,7 @@ mod recorder;
 use std::path::Path;
 use std::time::Instant;
 
+pub use billed::{Billed, bill};
 pub use event::{Event, EventSink, progress_of};
 pub use progress::Progress;
 pub use recorder::{Recorder, to_json};

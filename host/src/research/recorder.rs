@@ -3,18 +3,22 @@
 //! unless it was written down first, and what was answered before a run was
 //! interrupted is read from the record instead of being paid for again.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::billed::{Billed, bill};
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
+use crate::prices::Prices;
 use crate::store::{CallEnd, CallRecord, CallState, Claim, NewCall, NewRound, Store, StoreError};
 
 pub struct Recorder {
     store: Store,
+    /// What it costs is written down too.
+    prices: Arc<Prices>,
     /// None when the task could not be written at all.
     claim: Option<Claim>,
     trouble: Mutex<Option<StoreError>>,
@@ -36,18 +40,27 @@ pub struct Call<'a> {
 }
 
 impl Recorder {
-    pub fn new(store: Store, claim: Result<Claim, StoreError>) -> Self {
+    pub fn new(store: Store, prices: Arc<Prices>, claim: Result<Claim, StoreError>) -> Self {
         let (claim, trouble) = match claim {
             Ok(claim) => (Some(claim), None),
             Err(error) => (None, Some(error)),
         };
-        Self { store, claim, trouble: Mutex::new(trouble), answered: Mutex::default() }
+        Self { store, prices, claim, trouble: Mutex::new(trouble), answered: Mutex::default() }
     }
 
     /// For a task that is taken up again, with the calls it has made.
-    pub fn resumed(store: Store, claim: Claim, mut calls: Vec<CallRecord>) -> Self {
+    pub fn resumed(
+        store: Store,
+        prices: Arc<Prices>,
+        claim: Claim,
+        mut calls: Vec<CallRecord>,
+    ) -> Self {
         calls.retain(|call| call.state == CallState::Answered);
-        Self { answered: Mutex::new(calls), ..Self::new(store, Ok(claim)) }
+        Self { answered: Mutex::new(calls), ..Self::new(store, prices, Ok(claim)) }
+    }
+
+    pub fn prices(&self) -> &Prices {
+        &self.prices
     }
 
     /// What kept the run from being saved, if anything did.
@@ -68,12 +81,11 @@ impl Recorder {
     }
 
     /// Makes a call: from the record, if this very request was answered before;
-    /// otherwise written down, sent, and written down again.
-    pub async fn call<T: Serialize + DeserializeOwned>(
+    /// otherwise written down, sent, priced, and written down again.
+    pub async fn call<T: Serialize + DeserializeOwned + Billed>(
         &self,
         call: Call<'_>,
         send: impl Future<Output = Result<T, CallError>>,
-        usage: impl Fn(&T) -> &Usage,
     ) -> Result<T, CallError> {
         if !call.may_cost {
             return send.await;
@@ -86,9 +98,12 @@ impl Recorder {
             .begin(&call, request_hash)
             .await
             .map_err(|error| unrecorded(call.plugin, &error))?;
-        let answer = send.await;
+        let mut answer = send.await;
+        if let Ok(answer) = &mut answer {
+            bill(&self.prices, answer);
+        }
         let (outcome, usage) = match &answer {
-            Ok(answer) => (Ok(to_json(answer)), Some(usage(answer))),
+            Ok(answer) => (Ok(to_json(answer)), Some(answer.usage())),
             Err(error) => (Err(to_json(&error.to_string())), None),
         };
         self.end(number, outcome, usage).await;

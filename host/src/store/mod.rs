@@ -17,7 +17,9 @@ mod calls;
 mod connection;
 pub mod documents;
 mod error;
+mod forecasts;
 mod identity;
+mod ledger;
 mod owner;
 mod results;
 mod rounds;
@@ -41,6 +43,8 @@ use writer::{Session, Writer};
 
 pub use calls::{CallEnd, CallRecord, CallState, NewCall};
 pub use error::{Fault, Result, StoreError};
+pub use forecasts::{ForecastRecord, NewForecast, PastTask};
+pub use ledger::{Budget, LedgerBy, LedgerRow, Spent};
 pub use results::{NewResult, ResultRecord};
 pub use rounds::{NewRound, RoundRecord};
 pub use tasks::{Claim, Ending, NewTask, Status, TaskEnd, TaskFilter, TaskRecord};

@@ -213,7 +213,7 @@ impl Store {
             let now = touch(transaction, &claim)?;
             transaction
                 .prepare_cached(
-                    "UPDATE tasks SET status = ?2, stop_reason = ?3, note = ?4, error = ?5, finished_at = ?6
+                    "UPDATE tasks SET status = ?2, stop_reason = ?3, note = ?4, error = ?5, finished_at = ?6, reserved_usd = NULL
                      WHERE id = ?1",
                 )?
                 .execute(params![

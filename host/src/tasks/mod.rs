@@ -26,6 +26,7 @@ use crate::config::ToolBackends;
 use crate::gates;
 use crate::plugins::contract::{Hit, Plan, Question, Round, SearchDepth, SearchQuery, StopReason};
 use crate::plugins::{CallError, Plugins};
+use crate::prices::Prices;
 use crate::prompts::Prompts;
 use crate::report::{self, timestamp};
 use crate::research::{
@@ -53,6 +54,7 @@ pub struct Tasks {
     store: Store,
     /// Or what is wrong with them: earlier results can still be read then.
     prompts: Result<Prompts, ErrorReport>,
+    prices: Arc<Prices>,
     /// The directory of the user's configuration.
     configuration: PathBuf,
     running: Arc<AllRunning>,
@@ -79,12 +81,14 @@ impl Tasks {
         plugins: Arc<Plugins>,
         store: Store,
         prompts: Result<Prompts, ErrorReport>,
+        prices: Arc<Prices>,
         configuration: PathBuf,
     ) -> Self {
         Self {
             plugins,
             store,
             prompts,
+            prices,
             configuration,
             running: Arc::default(),
             taking_up: Mutex::default(),
@@ -242,7 +246,7 @@ impl Tasks {
         Ok(Job {
             id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
             claim: claim.clone().ok(),
-            recorder: Recorder::new(self.store.clone(), claim),
+            recorder: Recorder::new(self.store.clone(), self.prices.clone(), claim),
             tool,
             question,
             progress: Progress::default(),

@@ -65,7 +65,12 @@ impl Tasks {
                     }
                 }
                 Ok(TakenUp::Left(Box::new(Job {
-                    recorder: Recorder::resumed(self.store.clone(), claim.clone(), calls),
+                    recorder: Recorder::resumed(
+                        self.store.clone(),
+                        self.prices.clone(),
+                        claim.clone(),
+                        calls,
+                    ),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,
