@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::layer::{Layers, Located, Mistakes};
 use super::budget::BUDGET;
+use super::layer::{Layers, Located, Mistakes};
 use super::limits::LIMITS;
 use super::raw::{RawBackends, RawConfig, RawGrants, RawPlugin, Setting, items};
 use super::research::RESEARCH;
@@ -52,7 +52,15 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
             Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
         })
         .collect();
-    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, research, budget, plugins })
+    Some(Config {
+        strategy: strategy?,
+        extractor: extractor?,
+        estimator,
+        tools,
+        research,
+        budget,
+        plugins,
+    })
 }
 
 struct Names<'a> {

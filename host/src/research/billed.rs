@@ -69,8 +69,7 @@ impl Billed for Job {
 /// says that it cost is believed only if it can be: less than nothing would make
 /// room in a budget.
 pub fn bill(prices: &Prices, answer: &mut impl Billed) {
-    let believed =
-        answer.usage().cost_usd.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
+    let believed = answer.usage().cost_usd.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
     let dollars = believed.or_else(|| prices.price(answer.model()?, answer.usage()));
     answer.usage_mut().cost_usd = dollars;
 }

@@ -284,8 +284,7 @@ mod tests {
 
     #[test]
     fn a_budget_that_would_be_exceeded_is_told_in_dollars() {
-        let error =
-            StoreError::OverBudget { limit: 5.0, spent: 1.5, reserved: 2.0, wanted: 3.0 };
+        let error = StoreError::OverBudget { limit: 5.0, spent: 1.5, reserved: 2.0, wanted: 3.0 };
         assert_eq!(
             error.to_string(),
             "the day's budget of $5.00 is used up: $1.50 spent, $2.00 held for tasks that run, \

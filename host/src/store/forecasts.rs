@@ -128,9 +128,11 @@ impl Store {
                 " FROM tasks WHERE status = 'completed' AND tool = ?1
                   ORDER BY created_at DESC, rowid DESC LIMIT ?2"
             ))?;
-            let mut spent = reading
-                .connection
-                .prepare_cached(concat!("SELECT ", sums!(), " FROM calls WHERE task_id = ?1"))?;
+            let mut spent = reading.connection.prepare_cached(concat!(
+                "SELECT ",
+                sums!(),
+                " FROM calls WHERE task_id = ?1"
+            ))?;
             let past = statement
                 .query_map(params![tool, limit], |row| {
                     let id: String = row.get("id")?;

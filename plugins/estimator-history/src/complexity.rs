@@ -128,17 +128,14 @@ fn mentions(lower: &str, spaced: &str, wanted: &[&str]) -> usize {
 fn spans_time(lower: &str, spaced: &str) -> bool {
     let mut years: Vec<&str> = spaced
         .split(|character: char| !character.is_ascii_digit())
-        .filter(|number| {
-            number.len() == 4 && (number.starts_with('1') || number.starts_with("20"))
-        })
+        .filter(|number| number.len() == 4 && (number.starts_with('1') || number.starts_with("20")))
         .collect();
     years.sort_unstable();
     years.dedup();
     years.len() >= 2 || mentions(lower, spaced, SPANS) > 0
 }
 
-const JOINTS: &[&str] =
-    &[" and ", " as well as ", " und ", " sowie ", " et ", " y ", " e ", " и "];
+const JOINTS: &[&str] = &[" and ", " as well as ", " und ", " sowie ", " et ", " y ", " e ", " и "];
 
 #[rustfmt::skip]
 const COMPARISONS: &[&str] = &[

@@ -85,8 +85,7 @@ fn reason(alike: &Alike<'_>, complexity: Complexity, coverage: Coverage) -> Stri
     let held = if coverage.of == 0 {
         String::new()
     } else {
-        format!("; such a range would have held for {coverage} of them")
-            .replace(&format!("{coverage} of them"), &format!("{} of the {}", coverage.held, coverage.of))
+        format!("; such a range would have held for {coverage}")
     };
     format!("what four out of five of {runs} {} took{held}", alike.in_common)
 }
@@ -101,7 +100,9 @@ fn recommendation(complexity: Complexity, time: &Interval, goes_on: bool) -> Str
             format!("Takes about {takes}: it goes on in the background.")
         }
         Complexity::Medium => {
-            format!("Takes about {takes}: it goes on in the background, and can be looked at or cancelled at any time.")
+            format!(
+                "Takes about {takes}: it goes on in the background, and can be looked at or cancelled at any time."
+            )
         }
         Complexity::Complex => format!(
             "Complex query detected. Takes about {takes} in the background; narrower questions, one at a time, take less."

@@ -62,7 +62,8 @@ impl Interval {
     /// From past values, of which there is at least one. `min_width` is the share
     /// below and above the middle that it reaches at least.
     pub fn of_values(values: &[f64], min_width: f64) -> Self {
-        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| is_sound(*value)).collect();
+        let mut sorted: Vec<f64> =
+            values.iter().copied().filter(|value| is_sound(*value)).collect();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
         let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
@@ -94,8 +95,8 @@ fn widening(sorted: &[f64]) -> f64 {
     }
     let logarithms: Vec<f64> = sorted.iter().map(|value| value.max(TINY).ln()).collect();
     let mean = logarithms.iter().sum::<f64>() / count;
-    let variance = logarithms.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-        / (count - 1.0);
+    let variance =
+        logarithms.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
     let student = STUDENT[(sorted.len() - 2).min(STUDENT.len() - 1)];
     (student * variance.sqrt() * (1.0 + 1.0 / count).sqrt()).exp().min(WIDEST)
 }
@@ -141,7 +142,10 @@ mod tests {
 
     impl Dice {
         fn roll(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 11) as f64 / (1_u64 << 53) as f64
         }
 

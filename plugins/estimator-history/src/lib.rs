@@ -41,8 +41,9 @@ mod component {
                 name: env!("CARGO_PKG_NAME").into(),
                 version: env!("CARGO_PKG_VERSION").into(),
                 kind: "estimator".into(),
-                summary: "Says what a question will take, from its words and from your own past runs."
-                    .into(),
+                summary:
+                    "Says what a question will take, from its words and from your own past runs."
+                        .into(),
                 settings_schema: crate::SCHEMA.into(),
                 extra: Vec::new(),
             }

@@ -19,6 +19,7 @@ mod trust;
 const BUILTINS: &[&str] = &[
     "strategy-adaptive",
     "extractor-json",
+    "estimator-history",
     "agent-extractive",
     "agent-gemini-cli",
     "search-documents",

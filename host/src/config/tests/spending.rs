@@ -59,11 +59,7 @@ fn a_budget_may_be_lowered_and_never_raised_or_removed() {
     assert_eq!(resolved(&budget("5"), &budget("0")), Some(0.0));
     // What is left out stays.
     assert_eq!(resolved(&budget("5"), "[budget]\nusd_per_task = 1\n"), Some(5.0));
-    assert_refused(
-        &world(&budget("5"), &budget("5.5")),
-        "raise `budget.usd_per_day` above 5",
-        2,
-    );
+    assert_refused(&world(&budget("5"), &budget("5.5")), "raise `budget.usd_per_day` above 5", 2);
     assert_refused(
         &world("[budget]\nusd_per_task = 0.5\n", "[budget]\n\nusd_per_task = 100\n"),
         "raise `budget.usd_per_task` above 0.5",

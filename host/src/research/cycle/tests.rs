@@ -104,7 +104,8 @@ impl Fixture {
             question: "{}".to_owned(),
         };
         let claim = store.create_task(task).await.unwrap();
-        let recorder = Recorder::new(store.clone(), Arc::new(Prices::built_in()), Ok(claim.clone()));
+        let recorder =
+            Recorder::new(store.clone(), Arc::new(Prices::built_in()), Ok(claim.clone()));
         let prompts = Prompts::load(directory.path()).unwrap();
         let events: EventSink = Arc::new(|_| {});
         Self {
@@ -343,7 +344,8 @@ async fn what_was_answered_before_an_interruption_is_not_paid_for_again() {
     };
     fixture.store.finish_task(&fixture.claim, end).await.unwrap();
     let claim = fixture.store.reopen_task(&fixture.claim.id).await.unwrap();
-    let recorder = Recorder::resumed(fixture.store.clone(), Arc::new(Prices::built_in()), claim, calls);
+    let recorder =
+        Recorder::resumed(fixture.store.clone(), Arc::new(Prices::built_in()), claim, calls);
     let resumed = Fixture { recorder, ..fixture };
     let agent = Scripted::new([Ok(GOOD)]);
     let (ended, _, tokens) = resumed.run(&agent).await;
