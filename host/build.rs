@@ -22,6 +22,7 @@ const TARGET: &str = "wasm32-wasip2";
 const PLUGINS: &[&str] = &[
     "strategy-adaptive",
     "extractor-json",
+    "estimator-history",
     "search-documents",
     "agent-extractive",
     "agent-gemini-cli",

@@ -17,6 +17,7 @@ use crate::gates::secrets::Secrets;
 use crate::mcp;
 use crate::plugins::contract::Passage;
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
+use crate::prices::Prices;
 use crate::prompts::Prompts;
 use crate::store::Store;
 use crate::tasks::views::{ResearchStatus, Started};
@@ -59,11 +60,12 @@ impl Engine {
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));
         let store = Store::open(directories.data.join(DATABASE));
+        let prices = Arc::new(Prices::load(&directories.config)?);
         let prompts = Prompts::load(&directories.config).map_err(ErrorReport::from);
         for warning in prompts.iter().flat_map(Prompts::warnings) {
             tracing::warn!("{warning}");
         }
-        let tasks = Tasks::new(plugins, store, prompts, directories.config.clone());
+        let tasks = Tasks::new(plugins, store, prompts, prices, directories.config.clone());
         Ok(Parts { loaded, tasks: Arc::new(tasks) })
     }
 

@@ -10,7 +10,7 @@
 //! ```text
 //! cli, mcp → tasks → research → plugins → gates → store, config
 //!              └───→ report ────┘
-//!                    research → prompts → config
+//!                    research → prompts, prices → config
 //! ```
 //!
 //! An arrow never runs up, and `engine` puts it all together. Only `gates` opens sockets, starts processes, reads
@@ -24,6 +24,7 @@ pub mod engine;
 pub mod gates;
 pub mod mcp;
 pub mod plugins;
+pub mod prices;
 pub mod prompts;
 pub mod report;
 pub mod research;

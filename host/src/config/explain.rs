@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
 
+use super::budget::BUDGET;
 use super::error::printable;
 use super::layer::{BUILT_IN, Located, Place};
 use super::limits::{LIMITS, Limit};
@@ -32,7 +33,7 @@ pub struct ExplainedValue {
 }
 
 /// Every value of the merged configuration: `use`, `tools` as they are served,
-/// `documents`, `research`, then the plugins by name. A limit that no file sets is
+/// `documents`, `research`, `budget`, then the plugins by name. A limit that no file sets is
 /// shown with its default.
 pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
     let mut explainer = Explainer { loaded, values: Vec::new() };
@@ -45,6 +46,7 @@ pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
     }
     explainer.backends(&["documents"], &loaded.raw.documents, None);
     explainer.numbers(&["research"], RESEARCH, &loaded.raw.research);
+    explainer.numbers(&["budget"], BUDGET, &loaded.raw.budget);
     for (name, plugin) in &loaded.raw.plugins {
         explainer.plugin(name, plugin);
     }

@@ -17,6 +17,7 @@
 //! explain what came out, and from where
 //! ```
 
+mod budget;
 mod directories;
 mod docs;
 mod endpoint;
@@ -43,8 +44,8 @@ pub use error::{ConfigError, Problem};
 pub use explain::{ExplainedValue, explain, explain_json, explain_text};
 pub use load::{LoadOptions, LoadedConfig, load};
 pub use resolved::{
-    Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig, PluginSource,
-    ResearchConfig, SecretGrant, ToolBackends,
+    BudgetConfig, Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig,
+    PluginSource, ResearchConfig, SecretGrant, ToolBackends,
 };
 pub use schema::check_settings;
 pub use settings::{SettingProblem, settings_error};

@@ -22,6 +22,7 @@ pub struct RawConfig {
     pub tools: BTreeMap<String, RawBackends>,
     pub documents: RawBackends,
     pub research: Numbers,
+    pub budget: Numbers,
     pub plugins: BTreeMap<String, RawPlugin>,
 }
 
@@ -104,6 +105,7 @@ impl RawConfig {
         merge(&mut self.tools, top.tools, RawBackends::overlay);
         self.documents.overlay(top.documents);
         self.research.extend(top.research);
+        self.budget.extend(top.budget);
         merge(&mut self.plugins, top.plugins, RawPlugin::overlay);
     }
 }

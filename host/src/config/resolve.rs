@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::budget::BUDGET;
 use super::layer::{Layers, Located, Mistakes};
 use super::limits::LIMITS;
 use super::raw::{RawBackends, RawConfig, RawGrants, RawPlugin, Setting, items};
@@ -43,6 +44,7 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         })
         .collect();
     let research = limits::resolve(RESEARCH, &raw.research);
+    let budget = limits::resolve(BUDGET, &raw.budget);
     let plugins = raw
         .plugins
         .iter()
@@ -50,7 +52,15 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
             Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
         })
         .collect();
-    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, research, plugins })
+    Some(Config {
+        strategy: strategy?,
+        extractor: extractor?,
+        estimator,
+        tools,
+        research,
+        budget,
+        plugins,
+    })
 }
 
 struct Names<'a> {

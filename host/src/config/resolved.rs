@@ -16,6 +16,7 @@ pub struct Config {
     /// documents to search, `[documents]` is counted in already.
     pub tools: BTreeMap<String, ToolBackends>,
     pub research: ResearchConfig,
+    pub budget: BudgetConfig,
     /// By name.
     pub plugins: BTreeMap<String, PluginConfig>,
 }
@@ -56,6 +57,14 @@ impl Default for ResearchConfig {
             handoff: Duration::from_secs(25),
         }
     }
+}
+
+/// What may be spent, in US dollars; without limit where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BudgetConfig {
+    /// In one day of the user's, all tasks together.
+    pub usd_per_day: Option<f64>,
+    pub usd_per_task: Option<f64>,
 }
 
 #[derive(Debug, Clone)]

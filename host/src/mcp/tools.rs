@@ -217,7 +217,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::config::resolved::ResearchConfig;
+    use crate::config::resolved::{BudgetConfig, ResearchConfig};
     use crate::config::{Grants, Limits, PluginConfig, PluginSource};
 
     fn config(commands: &[&str]) -> Config {
@@ -241,6 +241,7 @@ mod tests {
             tools: BTreeMap::from([(SEARCH.to_owned(), backends)]),
             plugins: BTreeMap::from([("agent".to_owned(), plugin)]),
             research: ResearchConfig::default(),
+            budget: BudgetConfig::default(),
         }
     }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
+pub use super::billed::MODEL;
 use super::cycle::{Answered, Cycle};
 use super::{Progress, Run, named};
 use crate::gates::secrets::Mask;
@@ -13,9 +14,6 @@ use crate::plugins::contract::{
     SUMMARY, Source,
 };
 use crate::prompts::{Prompt, Values};
-
-/// The name in a round's `extra` for the model that answered it.
-pub const MODEL: &str = "model";
 
 /// A report of this many bytes or more is not replaced by one that is less than a
 /// tenth as long: asked to check a report, models at times return a verdict in its

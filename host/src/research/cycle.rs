@@ -194,7 +194,7 @@ impl Cycle<'_> {
             may_cost: self.may_cost,
         };
         let answer = self.agent.answer(request, progress_of(self.events));
-        self.recorder.call(call, answer, |reply| &reply.usage).await
+        self.recorder.call(call, answer).await
     }
 
     /// Reads the answer out of the text; the inner error says why there is none.

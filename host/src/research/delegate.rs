@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::billed::{MODEL, bill};
 use super::job::{Kept, NOT_SENT, NotStarted, START};
 use super::recorder::{Call, to_json};
 use super::{Event, Progress, Run, extra, named};
@@ -15,9 +16,6 @@ use crate::plugins::contract::{
     ErrorKind, Job, JobStatus, PluginError, Question, Research, ResearchRequest, Round, SUMMARY,
     Usage,
 };
-
-/// The name in a question's `extra` for the model or agent that the asker wants.
-pub const MODEL: &str = "model";
 
 /// The first look comes this soon; later ones the later the longer it takes.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
@@ -209,8 +207,23 @@ impl Delegator<'_> {
         seen
     }
 
-    fn within_budget(&self, _name: &str, _job: &Job) -> Result<(), CallError> {
-        Ok(())
+    /// A vendor that tells what it has used so far is stopped before it is too much.
+    fn within_budget(&self, name: &str, job: &Job) -> Result<(), CallError> {
+        let Some(most) = self.question.max_cost_usd else { return Ok(()) };
+        match self.priced(job).cost_usd {
+            Some(cost) if cost >= most => {
+                let error = PluginError::other(
+                    "over-budget",
+                    format!(
+                        "the research has cost ${cost:.2} of the ${most:.2} it may, and was ended at \
+                         the vendor; the rest of it was not done"
+                    ),
+                )
+                .hint("give it more with max_cost_usd");
+                Err(failed(name, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn fill(&self, round: &mut Round, progress: &mut Progress, job: &Job) {
@@ -231,9 +244,10 @@ impl Delegator<'_> {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "the prices are the run's")]
     fn priced(&self, job: &Job) -> Usage {
-        job.usage.clone()
+        let mut job = job.clone();
+        bill(self.run.recorder.prices(), &mut job);
+        job.usage
     }
 }
 

@@ -127,7 +127,7 @@ impl<'a> Gatherer<'a> {
         let request = to_json(&query);
         let call = self.call(number, name, "search", &request);
         let search = self.backends().search.search(&query, progress_of(self.run.events));
-        let mut answer = self.run.recorder.call(call, search, |results| &results.usage).await?;
+        let mut answer = self.run.recorder.call(call, search).await?;
         // A search is a search, whether or not the backend counts it.
         answer.usage.searches = answer.usage.searches.max(1);
         Ok(answer)
@@ -175,7 +175,7 @@ impl<'a> Gatherer<'a> {
         let json = to_json(&request);
         let call = self.call(round.number, name, "fetch", &json);
         let fetch = pages.fetch(&request, progress_of(self.run.events));
-        let mut page = self.run.recorder.call(call, fetch, |page| &page.usage).await?;
+        let mut page = self.run.recorder.call(call, fetch).await?;
         page.usage.pages = page.usage.pages.max(1);
         round.usage.add(&page.usage);
         Ok(page.text)
@@ -197,7 +197,7 @@ impl<'a> Gatherer<'a> {
         let json = to_json(&request);
         let call = self.call(round.number, name, "answer", &json);
         let answer = self.backends().agent.answer(&request, progress_of(self.run.events));
-        let reply = self.run.recorder.call(call, answer, |reply| &reply.usage).await?;
+        let reply = self.run.recorder.call(call, answer).await?;
 
         let known: HashSet<Finding> =
             progress.rounds.iter().flat_map(|round| round.findings.iter().cloned()).collect();

@@ -4,6 +4,7 @@
 
 mod answer;
 mod ask;
+mod billed;
 mod cycle;
 mod delegate;
 mod event;
@@ -18,7 +19,7 @@ mod recorder;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-pub use delegate::MODEL;
+pub use billed::{Billed, MODEL, bill};
 pub use event::{Event, EventSink, progress_of};
 pub use job::{has_open_start, is_lost};
 pub use progress::Progress;

@@ -3,20 +3,24 @@
 //! unless it was written down first, and what was answered before a run was
 //! interrupted is read from the record instead of being paid for again.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::billed::{Billed, bill};
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
+use crate::prices::Prices;
 use crate::store::{
     CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store, StoreError,
 };
 
 pub struct Recorder {
     pub(super) store: Store,
+    /// What it costs is written down too.
+    prices: Arc<Prices>,
     /// None when the task could not be written at all.
     pub(super) claim: Option<Claim>,
     trouble: Mutex<Option<StoreError>>,
@@ -42,13 +46,14 @@ pub struct Call<'a> {
 }
 
 impl Recorder {
-    pub fn new(store: Store, claim: Result<Claim, StoreError>) -> Self {
+    pub fn new(store: Store, prices: Arc<Prices>, claim: Result<Claim, StoreError>) -> Self {
         let (claim, trouble) = match claim {
             Ok(claim) => (Some(claim), None),
             Err(error) => (None, Some(error)),
         };
         Self {
             store,
+            prices,
             claim,
             trouble: Mutex::new(trouble),
             answered: Mutex::default(),
@@ -61,12 +66,13 @@ impl Recorder {
     /// that it waits for.
     pub fn resumed(
         store: Store,
+        prices: Arc<Prices>,
         claim: Claim,
         mut calls: Vec<CallRecord>,
         job: Option<JobRecord>,
     ) -> Self {
         calls.retain(|call| call.state == CallState::Answered);
-        Self { answered: Mutex::new(calls), job, ..Self::new(store, Ok(claim)) }
+        Self { answered: Mutex::new(calls), job, ..Self::new(store, prices, Ok(claim)) }
     }
 
     pub(super) fn unsaved_job(&self, job: NewJob) {
@@ -75,6 +81,10 @@ impl Recorder {
 
     pub(super) fn take_unsaved_job(&self) -> Option<NewJob> {
         guard(&self.unsaved_job).take()
+    }
+
+    pub fn prices(&self) -> &Prices {
+        &self.prices
     }
 
     /// What kept the run from being saved, if anything did.
@@ -95,12 +105,11 @@ impl Recorder {
     }
 
     /// Makes a call: from the record, if this very request was answered before;
-    /// otherwise written down, sent, and written down again.
-    pub async fn call<T: Serialize + DeserializeOwned>(
+    /// otherwise written down, sent, priced, and written down again.
+    pub async fn call<T: Serialize + DeserializeOwned + Billed>(
         &self,
         call: Call<'_>,
         send: impl Future<Output = Result<T, CallError>>,
-        usage: impl Fn(&T) -> &Usage,
     ) -> Result<T, CallError> {
         if !call.may_cost {
             return send.await;
@@ -113,9 +122,12 @@ impl Recorder {
             .begin(&call, request_hash)
             .await
             .map_err(|error| unrecorded(call.plugin, &error))?;
-        let answer = send.await;
+        let mut answer = send.await;
+        if let Ok(answer) = &mut answer {
+            bill(&self.prices, answer);
+        }
         let (outcome, usage) = match &answer {
-            Ok(answer) => (Ok(to_json(answer)), Some(usage(answer))),
+            Ok(answer) => (Ok(to_json(answer)), Some(answer.usage())),
             Err(error) => (Err(to_json(&error.to_string())), None),
         };
         self.end(number, outcome, usage).await;

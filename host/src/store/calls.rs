@@ -76,22 +76,7 @@ impl Store {
     /// after this has returned.
     pub async fn begin_call(&self, claim: &Claim, call: NewCall) -> Result<u32> {
         let claim = claim.clone();
-        self.write(move |transaction| {
-            let now = tasks::touch(transaction, &claim)?;
-            let number = transaction
-                .prepare_cached(
-                    "INSERT INTO calls (task_id, number, round, plugin, function, request_hash, state, sent_at)
-                     SELECT ?1, 1 + coalesce(max(number), 0), ?2, ?3, ?4, ?5, 'sent', ?6
-                     FROM calls WHERE task_id = ?1
-                     RETURNING number",
-                )?
-                .query_row(
-                    params![claim.id, call.round, call.plugin, call.function, call.request_hash, now],
-                    |row| row.get(0),
-                )?;
-            Ok(number)
-        })
-        .await
+        self.write(move |transaction| begin(transaction, &claim, &call)).await
     }
 
     /// Writes down what came back. A call comes back once.
@@ -149,6 +134,23 @@ impl Store {
         })
         .await
     }
+}
+
+/// Part of a transaction that decides whether it may be sent at all.
+pub(super) fn begin(transaction: &Transaction<'_>, claim: &Claim, call: &NewCall) -> Result<u32> {
+    let now = tasks::touch(transaction, claim)?;
+    let number = transaction
+        .prepare_cached(
+            "INSERT INTO calls (task_id, number, round, plugin, function, request_hash, state, sent_at)
+             SELECT ?1, 1 + coalesce(max(number), 0), ?2, ?3, ?4, ?5, 'sent', ?6
+             FROM calls WHERE task_id = ?1
+             RETURNING number",
+        )?
+        .query_row(
+            params![claim.id, call.round, call.plugin, call.function, call.request_hash, now],
+            |row| row.get(0),
+        )?;
+    Ok(number)
 }
 
 pub(super) fn finish(

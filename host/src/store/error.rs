@@ -9,7 +9,7 @@ use super::Status;
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StoreError {
     /// The file or the disk below it.
     #[error("{}", fault.describe(path, detail))]
@@ -49,6 +49,17 @@ pub enum StoreError {
     /// The call was never begun, or has an outcome already.
     #[error("task {task} has no open call {number}")]
     NoOpenCall { task: String, number: u32 },
+    /// The call was not written down, and must not be sent.
+    #[error("{}", over_budget(*limit, *spent, *reserved, *wanted))]
+    OverBudget {
+        /// All in US dollars.
+        limit: f64,
+        spent: f64,
+        /// What other tasks that run may still spend.
+        reserved: f64,
+        /// What this task may still spend.
+        wanted: f64,
+    },
     /// `Store::close` was called.
     #[error("the store is closed")]
     Closed,
@@ -162,6 +173,10 @@ impl StoreError {
                 "keep the answer shown: it is the only copy; leave the data directory alone \
                  while a server runs"
             }
+            Self::OverBudget { .. } => {
+                "raise `usd_per_day` in [budget] of plugins.toml, or wait for tomorrow; \
+                 `bathysphere costs` shows what was spent"
+            }
             Self::Owned { .. } => "wait for it to end, or cancel it where it runs",
             Self::LostOwnership { .. }
             | Self::Finished { .. }
@@ -210,6 +225,19 @@ pub(super) fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
     }
 }
 
+fn over_budget(limit: f64, spent: f64, reserved: f64, wanted: f64) -> String {
+    let dollars = |amount: f64| format!("${amount:.2}");
+    let mut text =
+        format!("the day's budget of {} is used up: {} spent", dollars(limit), dollars(spent));
+    if reserved > 0.0 {
+        text.push_str(&format!(", {} held for tasks that run", dollars(reserved)));
+    }
+    if wanted > 0.0 {
+        text.push_str(&format!(", and this may cost up to {}", dollars(wanted)));
+    }
+    text
+}
+
 fn list(ids: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut text = ids.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -256,6 +284,17 @@ mod tests {
         assert_eq!(error.hint().as_deref(), Some("free some space, then try again"));
         let named_before = error.clone().at(Path::new("elsewhere"));
         assert_eq!(named_before, error);
+    }
+
+    #[test]
+    fn a_budget_that_would_be_exceeded_is_told_in_dollars() {
+        let error = StoreError::OverBudget { limit: 5.0, spent: 1.5, reserved: 2.0, wanted: 3.0 };
+        assert_eq!(
+            error.to_string(),
+            "the day's budget of $5.00 is used up: $1.50 spent, $2.00 held for tasks that run, \
+             and this may cost up to $3.00"
+        );
+        assert!(error.hint().unwrap().contains("usd_per_day"));
     }
 
     #[test]

@@ -37,6 +37,7 @@ use crate::plugins::contract::{
     Hit, Job, Plan, Question, Round, SearchDepth, SearchQuery, StopReason, Usage,
 };
 use crate::plugins::{CallError, Plugins};
+use crate::prices::Prices;
 use crate::prompts::Prompts;
 use crate::report::timestamp;
 use crate::research::{self, Progress, invalid_output};
@@ -63,6 +64,7 @@ pub struct Tasks {
     store: Store,
     /// Or what is wrong with them: earlier results can still be read then.
     prompts: Result<Prompts, ErrorReport>,
+    prices: Arc<Prices>,
     /// The directory of the user's configuration.
     configuration: PathBuf,
     running: Arc<AllRunning>,
@@ -78,12 +80,14 @@ impl Tasks {
         plugins: Arc<Plugins>,
         store: Store,
         prompts: Result<Prompts, ErrorReport>,
+        prices: Arc<Prices>,
         configuration: PathBuf,
     ) -> Self {
         Self {
             plugins,
             store,
             prompts,
+            prices,
             configuration,
             running: Arc::default(),
             taking_up: Mutex::default(),
@@ -263,7 +267,9 @@ impl Tasks {
 
     /// What a job has used, with what that costs.
     fn priced(&self, job: &Job) -> Usage {
-        job.usage.clone()
+        let mut job = job.clone();
+        research::bill(&self.prices, &mut job);
+        job.usage
     }
 
     /// Whether this process has what the plugin needs to reach its vendor. Without

@@ -76,7 +76,13 @@ impl Tasks {
                 }
                 Ok(TakenUp::Left(Box::new(work::Job {
                     open_start: was_left_starting(&calls, job.is_some()),
-                    recorder: Recorder::resumed(self.store.clone(), claim.clone(), calls, job),
+                    recorder: Recorder::resumed(
+                        self.store.clone(),
+                        self.prices.clone(),
+                        claim.clone(),
+                        calls,
+                        job,
+                    ),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,

@@ -78,7 +78,7 @@ impl Tasks {
         Ok(Job {
             id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
             claim: claim.clone().ok(),
-            recorder: Recorder::new(self.store.clone(), claim),
+            recorder: Recorder::new(self.store.clone(), self.prices.clone(), claim),
             tool,
             question,
             progress: Progress::default(),

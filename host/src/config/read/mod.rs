@@ -14,6 +14,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::TOOLS;
+use super::budget::BUDGET;
 use super::layer::{Layers, Located, Mistakes, Place};
 use super::raw::{List, RawBackends, RawConfig, RawUse, Value};
 use super::research::RESEARCH;
@@ -128,6 +129,7 @@ impl Reader<'_> {
                 }
                 "documents" => config.documents = self.backends("documents", key, item),
                 "research" => config.research = self.numbers("research", key, item, RESEARCH),
+                "budget" => config.budget = self.numbers("budget", key, item, BUDGET),
                 "plugins" => {
                     for (name, item) in self.entries("plugins", key, item) {
                         let plugin = self.plugin(name, item);
@@ -137,7 +139,7 @@ impl Reader<'_> {
                 _ => self.unknown(
                     key,
                     "at the top of the file",
-                    &["use", "tools", "documents", "research", "plugins"],
+                    &["use", "tools", "documents", "research", "budget", "plugins"],
                 ),
             }
         }

@@ -20,6 +20,7 @@ mod trust;
 const BUILTINS: &[&str] = &[
     "strategy-adaptive",
     "extractor-json",
+    "estimator-history",
     "agent-extractive",
     "agent-gemini-cli",
     "research-gemini",

@@ -113,13 +113,14 @@ fn the_users_own_backends_can_serve_documents() {
 
 #[test]
 fn limits_of_research_are_laid_over_each_other() {
-    let own = "[research]\nmax_iterations = 50\nmax_wait_seconds = 1.5\n";
-    let loaded = World::new().own(own).here("[research]\ncycles = 1\n").loaded();
+    let own = "[research]\nmax_iterations = 50\nmax_wait_seconds = 1.5\npoll_seconds = 0.5\n";
+    let loaded = World::new().own(own).here("[research]\ncycles = 1\nwait_seconds = 0\n").loaded();
     let expected = ResearchConfig {
         max_iterations: 50,
         max_wait: Some(std::time::Duration::from_millis(1500)),
         cycles: 1,
-        ..ResearchConfig::default()
+        poll: std::time::Duration::from_millis(500),
+        handoff: std::time::Duration::ZERO,
     };
     assert_eq!(loaded.config.research, expected);
     assert_eq!(explained(&loaded, "research.cycles").1, "plugins.toml:2");

@@ -51,6 +51,23 @@ fn fewer_rounds_and_attempts_are_free_and_more_are_not() {
 }
 
 #[test]
+fn a_budget_may_be_lowered_and_never_raised_or_removed() {
+    let budget = |day: &str| format!("[budget]\nusd_per_day = {day}\n");
+    let resolved = |own: &str, here: &str| world(own, here).loaded().config.budget.usd_per_day;
+    assert_eq!(resolved("", ""), None);
+    assert_eq!(resolved("", &budget("3.5")), Some(3.5));
+    assert_eq!(resolved(&budget("5"), &budget("0")), Some(0.0));
+    // What is left out stays.
+    assert_eq!(resolved(&budget("5"), "[budget]\nusd_per_task = 1\n"), Some(5.0));
+    assert_refused(&world(&budget("5"), &budget("5.5")), "raise `budget.usd_per_day` above 5", 2);
+    assert_refused(
+        &world("[budget]\nusd_per_task = 0.5\n", "[budget]\n\nusd_per_task = 100\n"),
+        "raise `budget.usd_per_task` above 0.5",
+        3,
+    );
+}
+
+#[test]
 fn a_file_that_the_user_named_may_do_all_of_it() {
     let named = DEAR.replace("concurrency = 4", "concurrency = 100");
     let more = "[research]\nmax_iterations = 9\ncycles = 10\n\

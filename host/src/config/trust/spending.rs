@@ -1,5 +1,5 @@
-//! What a file that was merely found may not make dearer: more rounds, more
-//! attempts, more or longer runs of a command, or a backend that may cost
+//! What a file that was merely found may not make dearer: a larger budget, more
+//! rounds, more attempts, more or longer runs of a command, or a backend that may cost
 //! something where none such served before. Less of each is free.
 //!
 //! A backend may cost something if it may reach hosts or run commands. What
@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::budget::BUDGET;
 use super::super::layer::{Mistakes, Place};
 use super::super::limits::{self, LIMITS, Limit};
 use super::super::raw::{Numbers, RawBackends, RawConfig, RawPlugin, items};
@@ -25,6 +26,12 @@ pub fn check(found: &Found<'_>, mistakes: &mut Mistakes) {
             raised(RESEARCH, name, &found.says.research, &found.below.research)
         {
             refuse(mistakes, place, &format!("raise `research.{name}` above {least}"));
+        }
+    }
+    for limit in BUDGET {
+        let raised = raised(BUDGET, limit.name, &found.says.budget, &found.below.budget);
+        if let Some((place, least)) = raised {
+            refuse(mistakes, place, &format!("raise `budget.{}` above {least}", limit.name));
         }
     }
     for (name, plugin) in &found.says.plugins {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::plugins::contract::{Extraction, ProgressSink};
+use crate::prices::Prices;
 use crate::store::{CallState, Claim, Ending, NewTask, Store, TaskEnd};
 
 const GOOD: &str = r#"{"success": true, "verified": false, "report": "good"}"#;
@@ -104,7 +105,8 @@ impl Fixture {
             ..NewTask::default()
         };
         let claim = store.create_task(task).await.unwrap();
-        let recorder = Recorder::new(store.clone(), Ok(claim.clone()));
+        let recorder =
+            Recorder::new(store.clone(), Arc::new(Prices::built_in()), Ok(claim.clone()));
         let prompts = Prompts::load(directory.path()).unwrap();
         let events: EventSink = Arc::new(|_| {});
         Self {
@@ -344,7 +346,8 @@ async fn what_was_answered_before_an_interruption_is_not_paid_for_again() {
     };
     fixture.store.finish_task(&fixture.claim, end).await.unwrap();
     let claim = fixture.store.reopen_task(&fixture.claim.id).await.unwrap();
-    let recorder = Recorder::resumed(fixture.store.clone(), claim, calls, None);
+    let recorder =
+        Recorder::resumed(fixture.store.clone(), Arc::new(Prices::built_in()), claim, calls, None);
     let resumed = Fixture { recorder, ..fixture };
     let agent = Scripted::new([Ok(GOOD)]);
     let (ended, _, tokens) = resumed.run(&agent).await;

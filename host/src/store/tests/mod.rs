@@ -1,5 +1,7 @@
 //! The store as its callers use it.
 
+mod forecasts;
+mod ledger;
 mod life;
 mod ownership;
 #[cfg(unix)]
