@@ -161,6 +161,7 @@ const NAMED: &[(&str, &str)] = &[
     ("turn-limit", "TURN_LIMIT"),
     ("too-large", "TOO_LARGE"),
     ("store-error", "STORE_ERROR"),
+    ("over-budget", "BUDGET_EXCEEDED"),
 ];
 
 impl From<&CallError> for ErrorReport {
@@ -191,6 +192,7 @@ impl From<StoreError> for ErrorReport {
     fn from(error: StoreError) -> Self {
         let code = match error {
             StoreError::NoSuchTask { .. } | StoreError::AmbiguousTask { .. } => "NOT_FOUND",
+            StoreError::OverBudget { .. } => "BUDGET_EXCEEDED",
             _ => "STORE_ERROR",
         };
         Self { code: code.to_owned(), hint: error.hint(), message: error.to_string() }

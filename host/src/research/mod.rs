@@ -146,6 +146,13 @@ async fn make_plan(
     strategy: &dyn Strategy,
     question: &Question,
 ) -> Result<Plan, CallError> {
+    let plan = plan(strategy, question).await?;
+    run.recorder.save_plan(&plan).await;
+    Ok(plan)
+}
+
+/// How a question would be researched. Costs nothing.
+pub async fn plan(strategy: &dyn Strategy, question: &Question) -> Result<Plan, CallError> {
     let mut plan = strategy.make_plan(question).await?;
     // Rounds may cost: a strategy takes no more than it was given, whatever its
     // settings say.
@@ -154,7 +161,6 @@ async fn make_plan(
     if let Some(results) = extra_number(question, RESULTS) {
         plan.results = results;
     }
-    run.recorder.save_plan(&plan).await;
     Ok(plan)
 }
 

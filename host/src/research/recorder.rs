@@ -160,13 +160,16 @@ impl Recorder {
 
 /// A call that may cost money and could not be written down is not made.
 fn unrecorded(plugin: &str, error: &StoreError) -> CallError {
+    let (kind, message) = match error {
+        StoreError::OverBudget { .. } => ("over-budget", format!("not asked, because {error}")),
+        _ => (
+            "store-error",
+            format!("not asked, because the call cannot be written down first: {error}"),
+        ),
+    };
     CallError::Failed {
         plugin: plugin.to_owned(),
-        error: PluginError {
-            kind: ErrorKind::Other("store-error".to_owned()),
-            message: format!("not asked, because the call cannot be written down first: {error}"),
-            hint: error.hint(),
-        },
+        error: PluginError { kind: ErrorKind::Other(kind.to_owned()), message, hint: error.hint() },
     }
 }
 

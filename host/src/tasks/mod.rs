@@ -4,6 +4,8 @@
 //! A task runs by itself (`running`): whoever asked may stop waiting, listen
 //! again, or take up a task that an earlier process left unfinished.
 
+mod costs;
+mod estimate;
 mod question;
 mod request;
 mod resume;
@@ -19,6 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
 pub use crate::research::{Event, EventSink, RESULTS};
+pub use costs::{
+    Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today, start_of_today,
+};
+pub use estimate::{Estimate, EstimatedCost, EstimatedDuration, START_DEEP_RESEARCH};
 pub use question::LONGEST_QUESTION;
 pub use request::{Subject, TaskRequest, TaskSummary};
 
