@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -14,13 +16,14 @@ use crate::config::{
 };
 use crate::gates::secrets::Secrets;
 use crate::mcp;
-use crate::plugins::contract::Passage;
+use crate::plugins::contract::{Passage, Question};
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
 use crate::prices::Prices;
 use crate::prompts::Prompts;
 use crate::store::Store;
 use crate::tasks::{
-    ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary, Tasks,
+    Costs, CostsBy, ErrorReport, Estimate, Estimates, Event, EventSink, Outcome, TaskRequest,
+    TaskStatus, TaskSummary, Tasks,
 };
 
 /// The database's name in the data directory.
@@ -147,6 +150,23 @@ impl Desk for Engine {
         status: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport> {
         self.parts()?.tasks.history(limit, status).await
+    }
+
+    async fn estimate(&self, tool: &str, question: Question) -> Result<Estimate, ErrorReport> {
+        self.parts()?.tasks.estimate(tool, &question).await
+    }
+
+    async fn costs(
+        &self,
+        by: CostsBy,
+        since: Option<Timestamp>,
+        zone: TimeZone,
+    ) -> Result<Costs, ErrorReport> {
+        self.parts()?.tasks.costs(by, since, &zone).await
+    }
+
+    async fn estimates(&self, limit: u32) -> Result<Estimates, ErrorReport> {
+        self.parts()?.tasks.estimates(limit).await
     }
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {

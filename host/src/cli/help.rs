@@ -12,8 +12,8 @@ use super::terminal::Color;
 
 /// Every command stands in one group.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Ask", &["search", "deep-search", "deep-research", "research", "find"]),
-    ("Look back", &["history", "show"]),
+    ("Ask", &["search", "deep-search", "deep-research", "research", "find", "estimate"]),
+    ("Look back", &["history", "show", "costs"]),
     ("Serve", &["serve"]),
     ("Set up", &["doctor", "plugin", "config", "completions"]),
 ];
@@ -126,6 +126,8 @@ mod tests {
             &["deep-search", "--help"],
             &["deep-research", "--help"],
             &["find", "--help"],
+            &["estimate", "--help"],
+            &["costs", "--help"],
             &["history", "--help"],
             &["show", "--help"],
             &["serve", "--help"],
@@ -154,6 +156,10 @@ mod tests {
             &["deep-search"],
             &["deep-search", "x", "--max-iterations", "1"],
             &["deep-search", "x", "--resume", "0198"],
+            &["estimate"],
+            &["costs", "--since", "yesterday"],
+            &["costs", "--by", "model"],
+            &["costs", "--estimates", "--by", "day"],
             &["show"],
             &["show", "0198", "--json", "--format", "markdown"],
             &["-v", "-q", "history"],
