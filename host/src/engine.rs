@@ -6,6 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -15,15 +17,15 @@ use crate::config::{
 };
 use crate::gates::secrets::Secrets;
 use crate::mcp;
-use crate::plugins::contract::Passage;
+use crate::plugins::contract::{Passage, Question};
 use crate::plugins::{CallError, PluginStatus, Plugins, builtin};
 use crate::prices::Prices;
 use crate::prompts::Prompts;
 use crate::store::Store;
 use crate::tasks::views::{ResearchStatus, Started};
 use crate::tasks::{
-    Cancellation, ErrorReport, Event, EventSink, Outcome, TaskRequest, TaskStatus, TaskSummary,
-    Tasks,
+    Cancellation, Costs, CostsBy, ErrorReport, Estimate, Estimates, Event, EventSink, Outcome,
+    TaskRequest, TaskStatus, TaskSummary, Tasks,
 };
 
 /// The database's name in the data directory.
@@ -151,6 +153,23 @@ impl Desk for Engine {
         status: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport> {
         self.parts()?.tasks.history(words.as_deref(), limit, status).await
+    }
+
+    async fn estimate(&self, tool: &str, question: Question) -> Result<Estimate, ErrorReport> {
+        self.parts()?.tasks.estimate(tool, &question).await
+    }
+
+    async fn costs(
+        &self,
+        by: CostsBy,
+        since: Option<Timestamp>,
+        zone: TimeZone,
+    ) -> Result<Costs, ErrorReport> {
+        self.parts()?.tasks.costs(by, since, &zone).await
+    }
+
+    async fn estimates(&self, limit: u32) -> Result<Estimates, ErrorReport> {
+        self.parts()?.tasks.estimates(limit).await
     }
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {

@@ -4,14 +4,17 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Grants, PluginSource};
-use crate::plugins::contract::Passage;
+use crate::plugins::contract::{Passage, Question};
 use crate::tasks::views::{ResearchStatus, Started};
 use crate::tasks::{
-    Cancellation, ErrorReport, Event, Outcome, TaskRequest, TaskStatus, TaskSummary,
+    Cancellation, Costs, CostsBy, ErrorReport, Estimate, Estimates, Event, Outcome, TaskRequest,
+    TaskStatus, TaskSummary,
 };
 
 /// Where things are, as the flags say it.
@@ -55,6 +58,20 @@ pub trait Desk: Send + Sync {
         limit: u32,
         status: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport>;
+
+    /// What a question would take by this tool. Nothing is sent.
+    async fn estimate(&self, tool: &str, question: Question) -> Result<Estimate, ErrorReport>;
+
+    /// What was spent since then, or ever.
+    async fn costs(
+        &self,
+        by: CostsBy,
+        since: Option<Timestamp>,
+        zone: TimeZone,
+    ) -> Result<Costs, ErrorReport>;
+
+    /// What the newest estimates were worth.
+    async fn estimates(&self, limit: u32) -> Result<Estimates, ErrorReport>;
 
     /// The task with this id, or the only one whose id begins so.
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport>;

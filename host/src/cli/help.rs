@@ -13,8 +13,8 @@ use super::terminal::Color;
 /// Every command stands in one group.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Ask", &["search", "deep-search", "deep-research", "research", "find"]),
-    ("Start and leave", &["start", "status", "cancel", "task"]),
-    ("Look back", &["history", "show"]),
+    ("Start and leave", &["start", "estimate", "status", "cancel", "task"]),
+    ("Look back", &["history", "show", "costs"]),
     ("Serve", &["serve", "worker"]),
     ("Set up", &["doctor", "plugin", "config", "completions"]),
 ];
@@ -127,6 +127,8 @@ mod tests {
             &["deep-search", "--help"],
             &["deep-research", "--help"],
             &["find", "--help"],
+            &["estimate", "--help"],
+            &["costs", "--help"],
             &["history", "--help"],
             &["show", "--help"],
             &["serve", "--help"],
@@ -155,6 +157,10 @@ mod tests {
             &["deep-search"],
             &["deep-search", "x", "--max-iterations", "1"],
             &["deep-search", "x", "--resume", "0198"],
+            &["estimate"],
+            &["costs", "--since", "yesterday"],
+            &["costs", "--by", "model"],
+            &["costs", "--estimates", "--by", "day"],
             &["show"],
             &["show", "0198", "--json", "--format", "markdown"],
             &["-v", "-q", "history"],

@@ -7,11 +7,13 @@ mod attention;
 mod cancel;
 mod completions;
 mod config;
+mod costs;
 mod deep_research;
 mod deep_search;
 pub mod desk;
 mod doctor;
 mod documents;
+mod estimate;
 mod find;
 mod help;
 mod history;
@@ -162,6 +164,10 @@ async fn dispatch(
             let desk = desk(&arguments.documents.documents);
             find::run(arguments, desk, terminal, stdin, verbose).await
         }
+        Command::Estimate(arguments) => {
+            estimate::run(&arguments, &*desk(&[]), terminal, stdin).await
+        }
+        Command::Costs(arguments) => costs::run(&arguments, &*desk(&[]), terminal).await,
         Command::History(arguments) => history::run(&arguments, &*desk(&[]), terminal).await,
         Command::Show(arguments) => show::run(&arguments, &*desk(&[]), terminal).await,
         Command::Serve(arguments) => {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +17,10 @@ use super::*;
 use crate::plugins::contract::{Passage, Preparation, Question, Scope};
 use crate::report::tests as outcomes;
 use crate::tasks::views::{ResearchStatus, Started};
-use crate::tasks::{Cancellation, Event, Outcome, Subject, TaskRequest, TaskStatus, TaskSummary};
+use crate::tasks::{
+    Cancellation, Costs, CostsBy, Estimate, Estimates, Event, Outcome, Subject, TaskRequest,
+    TaskStatus, TaskSummary,
+};
 
 /// Answers with what a test gives it, and remembers what it was asked.
 struct Fake {
@@ -81,6 +86,31 @@ impl Desk for Fake {
         _: Option<TaskStatus>,
     ) -> Result<Vec<TaskSummary>, ErrorReport> {
         Ok(Vec::new())
+    }
+
+    async fn estimate(&self, tool: &str, question: Question) -> Result<Estimate, ErrorReport> {
+        let request = TaskRequest::new(tool, question);
+        self.asked.lock().unwrap().push(request);
+        Ok(estimate::tests::estimate())
+    }
+
+    async fn costs(
+        &self,
+        by: CostsBy,
+        since: Option<Timestamp>,
+        _: TimeZone,
+    ) -> Result<Costs, ErrorReport> {
+        let mut costs = costs::tests::costs(by);
+        costs.since = since.map(|since| since.to_string());
+        // Longer ago than anything was spent.
+        if since.is_some_and(|since| since.to_string() > "2900".to_owned()) {
+            costs.rows.clear();
+        }
+        Ok(costs)
+    }
+
+    async fn estimates(&self, _: u32) -> Result<Estimates, ErrorReport> {
+        Ok(costs::tests::estimates())
     }
 
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
@@ -352,6 +382,42 @@ async fn what_is_empty_is_said_on_stderr() {
     let find = ran(&desk, &["find", "nothing"], "").await;
     assert_eq!((find.code, find.printed.as_str()), (0, ""));
     assert!(find.said.starts_with("nothing matches"));
+}
+
+#[tokio::test]
+async fn an_estimate_starts_nothing_and_names_the_agent() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let line = ["estimate-research-cost", "--model", "deep-research-max", "-"];
+    let told = ran(&desk, &line, "why?\n").await;
+    assert_eq!((told.code, told.said.as_str()), (0, ""));
+    assert!(told.printed.contains("$1.03 to $3.11, likely $2.07"), "{}", told.printed);
+    let asked = desk.asked.lock().unwrap().pop().unwrap();
+    assert_eq!(asked.tool, "start_deep_research");
+    let question = question_of(&asked);
+    assert_eq!(question.text, "why?");
+    assert_eq!(question.extra, [("model".to_owned(), "deep-research-max".to_owned())]);
+    let json = ran(&desk, &["estimate", "--json", "why?"], "").await;
+    let value: serde_json::Value = serde_json::from_str(&json.printed).unwrap();
+    assert_eq!(value["estimated_cost"]["likely_usd"], 2.07);
+    assert_eq!(ran(&desk, &["estimate", " "], "").await.code, 2);
+}
+
+#[tokio::test]
+async fn costs_are_data_and_how_the_budget_stands_is_talk() {
+    let desk = Fake::new(Ok(outcomes::found()));
+    let told = ran(&desk, &["costs"], "").await;
+    assert!(told.printed.starts_with("DAY "), "{}", told.printed);
+    assert!(told.said.contains("today: $2.07 of $10.00 spent"), "{}", told.said);
+    let json = ran(&desk, &["costs", "--by", "task", "--json", "--since", "all"], "").await;
+    let value: serde_json::Value = serde_json::from_str(&json.printed).unwrap();
+    assert_eq!(value["by"], "task");
+    assert_eq!(value["rows"][0]["cost_usd"], 2.0716);
+    assert!(value.get("since").is_none(), "{value}");
+    let nothing = ran(&desk, &["costs", "--since", "2999-01-01"], "").await;
+    assert_eq!(nothing.printed, "");
+    assert!(nothing.said.starts_with("nothing was spent"), "{}", nothing.said);
+    let worth = ran(&desk, &["costs", "--estimates"], "").await;
+    assert!(worth.said.contains("time 2 of 3 (67%), cost 1 of 2 (50%)"), "{}", worth.said);
 }
 
 #[tokio::test]

@@ -176,6 +176,8 @@ const NAMED: &[(&str, &str)] = &[
     ("too-large", "TOO_LARGE"),
     ("store-error", "STORE_ERROR"),
     ("not-sent", "UNAVAILABLE"),
+    ("over-budget", "BUDGET_EXCEEDED"),
+    ("expired", "EXPIRED"),
 ];
 
 impl From<&CallError> for ErrorReport {
@@ -206,6 +208,7 @@ impl From<StoreError> for ErrorReport {
     fn from(error: StoreError) -> Self {
         let code = match error {
             StoreError::NoSuchTask { .. } | StoreError::AmbiguousTask { .. } => "NOT_FOUND",
+            StoreError::OverBudget { .. } => "BUDGET_EXCEEDED",
             _ => "STORE_ERROR",
         };
         Self { code: code.to_owned(), hint: error.hint(), message: error.to_string() }

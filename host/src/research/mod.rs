@@ -23,7 +23,7 @@ pub use billed::{Billed, MODEL, bill};
 pub use event::{Event, EventSink, progress_of};
 pub use job::{has_open_start, is_lost};
 pub use progress::Progress;
-pub use recorder::{Recorder, to_json};
+pub use recorder::{DayBudget, Recorder, to_json};
 
 use crate::config::resolved::ToolBackends;
 use crate::plugins::contract::{
@@ -155,6 +155,13 @@ async fn make_plan(
     strategy: &dyn Strategy,
     question: &Question,
 ) -> Result<Plan, CallError> {
+    let plan = plan(strategy, question).await?;
+    run.recorder.save_plan(&plan).await;
+    Ok(plan)
+}
+
+/// How a question would be researched. Costs nothing.
+pub async fn plan(strategy: &dyn Strategy, question: &Question) -> Result<Plan, CallError> {
     let mut plan = strategy.make_plan(question).await?;
     // Rounds may cost: a strategy takes no more than it was given, whatever its
     // settings say.
@@ -163,7 +170,6 @@ async fn make_plan(
     if let Some(results) = extra_number(question, RESULTS) {
         plan.results = results;
     }
-    run.recorder.save_plan(&plan).await;
     Ok(plan)
 }
 

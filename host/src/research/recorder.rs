@@ -14,7 +14,8 @@ use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
 use crate::prices::Prices;
 use crate::store::{
-    CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store, StoreError,
+    Budget, CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store,
+    StoreError,
 };
 
 pub struct Recorder {
@@ -30,6 +31,19 @@ pub struct Recorder {
     pub(super) job: Option<JobRecord>,
     /// One that is started and could not be written down yet.
     unsaved_job: Mutex<Option<NewJob>>,
+    budget: Option<DayBudget>,
+    /// What the calls of this task have cost, and the dearest of them.
+    spent: Mutex<(f64, f64)>,
+}
+
+/// What may be spent in a day, by all tasks together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DayBudget {
+    /// When the day began, in milliseconds since 1970.
+    pub since: i64,
+    pub limit_usd: f64,
+    /// What this task may cost at the most, where that is known beforehand.
+    pub expected: Option<f64>,
 }
 
 /// A call as it is written down.
@@ -59,7 +73,15 @@ impl Recorder {
             answered: Mutex::default(),
             job: None,
             unsaved_job: Mutex::default(),
+            budget: None,
+            spent: Mutex::default(),
         }
+    }
+
+    /// The same, with a limit on what is spent.
+    #[must_use]
+    pub fn within(self, budget: Option<DayBudget>) -> Self {
+        Self { budget, ..self }
     }
 
     /// For a task that is taken up again, with the calls it has made and the job
@@ -71,8 +93,16 @@ impl Recorder {
         mut calls: Vec<CallRecord>,
         job: Option<JobRecord>,
     ) -> Self {
+        let spent = calls.iter().filter_map(|call| call.cost_usd);
+        let spent =
+            spent.fold((0.0, 0.0), |(sum, most): (f64, f64), cost| (sum + cost, most.max(cost)));
         calls.retain(|call| call.state == CallState::Answered);
-        Self { answered: Mutex::new(calls), job, ..Self::new(store, prices, Ok(claim)) }
+        Self {
+            spent: Mutex::new(spent),
+            answered: Mutex::new(calls),
+            job,
+            ..Self::new(store, prices, Ok(claim))
+        }
     }
 
     pub(super) fn unsaved_job(&self, job: NewJob) {
@@ -163,7 +193,15 @@ impl Recorder {
             function: call.function.to_owned(),
             request_hash,
         };
-        self.store.begin_call(claim, call).await
+        self.store.begin_paid_call(claim, call, self.budget.map(|budget| self.held(&budget))).await
+    }
+
+    /// What this task may have cost when the next call has come back: the dearest so
+    /// far tells what one may cost.
+    fn held(&self, budget: &DayBudget) -> Budget {
+        let (spent, dearest) = *guard(&self.spent);
+        let reserve_usd = budget.expected.unwrap_or(0.0).max(spent + dearest);
+        Budget { since: budget.since, limit_usd: budget.limit_usd, reserve_usd }
     }
 
     pub(super) async fn end(
@@ -172,6 +210,10 @@ impl Recorder {
         outcome: Result<String, String>,
         usage: Option<&Usage>,
     ) {
+        if let Some(cost) = usage.and_then(|usage| usage.cost_usd) {
+            let mut spent = guard(&self.spent);
+            *spent = (spent.0 + cost, spent.1.max(cost));
+        }
         let Some(claim) = &self.claim else { return };
         let end = CallEnd {
             outcome,
@@ -193,13 +235,16 @@ impl Recorder {
 
 /// A call that may cost money and could not be written down is not made.
 pub(super) fn unrecorded(plugin: &str, error: &StoreError) -> CallError {
+    let (kind, message) = match error {
+        StoreError::OverBudget { .. } => ("over-budget", format!("not asked, because {error}")),
+        _ => (
+            "store-error",
+            format!("not asked, because the call cannot be written down first: {error}"),
+        ),
+    };
     CallError::Failed {
         plugin: plugin.to_owned(),
-        error: PluginError {
-            kind: ErrorKind::Other("store-error".to_owned()),
-            message: format!("not asked, because the call cannot be written down first: {error}"),
-            hint: error.hint(),
-        },
+        error: PluginError { kind: ErrorKind::Other(kind.to_owned()), message, hint: error.hint() },
     }
 }
 

@@ -93,7 +93,10 @@ pub struct LedgerRow {
 macro_rules! sums {
     () => {
         "count(*) AS calls,
-         count(*) FILTER (WHERE cost_usd IS NULL AND state <> 'failed') AS unpriced,
+         count(*) FILTER (WHERE cost_usd IS NULL AND state <> 'failed' AND NOT (
+             -- What a long job costs is told at its end.
+             function = 'start' AND state = 'answered'
+             AND coalesce(usage ->> 'input_tokens', 0) = 0)) AS unpriced,
          CAST(total(usage ->> 'input_tokens') AS INTEGER) AS input_tokens,
          CAST(total(usage ->> 'output_tokens') AS INTEGER) AS output_tokens,
          CAST(total(usage ->> 'searches') AS INTEGER) AS searches,

@@ -8,6 +8,8 @@
 mod attention;
 mod background;
 mod cancel;
+mod costs;
+mod estimate;
 mod question;
 mod read;
 mod request;
@@ -29,6 +31,10 @@ use tokio_util::sync::CancellationToken;
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
 pub use crate::research::{Event, EventSink, MODEL, RESULTS};
 pub use cancel::{Cancellation, Vendor};
+pub use costs::{
+    Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today, start_of_today,
+};
+pub use estimate::{Estimate, EstimatedCost, EstimatedDuration, START_DEEP_RESEARCH};
 pub use question::LONGEST_QUESTION;
 pub use request::{Background, Subject, TaskRequest, TaskSummary};
 
@@ -48,9 +54,6 @@ use running::{AllRunning, Listening, Running};
 /// The tools whose rounds the user's own limit holds for.
 pub const DEEP_SEARCH: &str = "deep_search";
 const RESEARCH: &str = "research";
-
-/// The tool whose tasks go on without anybody who waits.
-pub const START_DEEP_RESEARCH: &str = "start_deep_research";
 
 /// Hears everything that any task of this process tells, with the tool it is of.
 pub type Narrator = Arc<dyn Fn(&str, &Event) + Send + Sync>;

@@ -82,7 +82,8 @@ impl Tasks {
                         claim.clone(),
                         calls,
                         job,
-                    ),
+                    )
+                    .within(self.day_budget(None)),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,

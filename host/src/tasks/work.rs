@@ -7,13 +7,15 @@ use super::request::Background;
 use super::running::Running;
 use super::{
     DEEP_SEARCH, ErrorReport, Event, Outcome, RESEARCH, TaskStatus, Tasks, UNSAVED, question,
-    resume,
+    resume, start_of_today,
 };
 use crate::config::ToolBackends;
-use crate::plugins::contract::Question;
+use crate::plugins::contract::{Forecast, Question};
 use crate::report;
+use crate::report::words::money;
 use crate::research::{
-    self, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, has_open_start, is_lost, to_json,
+    self, DayBudget, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, has_open_start, is_lost,
+    to_json,
 };
 use crate::store::{Claim, Ending, NewResult, NewTask, TaskEnd};
 
@@ -58,6 +60,14 @@ impl Tasks {
             question.extra.push((MAX_ITERATIONS.to_owned(), most.to_string()));
         }
         question.extra.extend(config.tools.get(&tool).map(resume::remembered));
+        question.max_cost_usd = least(question.max_cost_usd, config.budget.usd_per_task);
+        let forecast = if background.is_some() {
+            let forecast = self.forecast(&tool, &question).await?;
+            check_cost(&forecast, question.max_cost_usd)?;
+            Some(forecast)
+        } else {
+            None
+        };
         let created_at = jiff::Timestamp::now();
         let deadline = background.map(|background| created_at + background.max_wait);
         let claim = self
@@ -75,10 +85,16 @@ impl Tasks {
         if let (Some(_), Err(error)) = (background, &claim) {
             return Err(ErrorReport::from(error.clone()));
         }
+        let expected = forecast.as_ref().map(|forecast| forecast.cost_usd.1);
+        if let (Some(forecast), Ok(claim)) = (forecast, &claim) {
+            self.remember_forecast(claim, forecast).await;
+        }
+        let recorder = Recorder::new(self.store.clone(), self.prices.clone(), claim.clone())
+            .within(self.day_budget(expected));
         Ok(Job {
             id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
-            claim: claim.clone().ok(),
-            recorder: Recorder::new(self.store.clone(), self.prices.clone(), claim),
+            claim: claim.ok(),
+            recorder,
             tool,
             question,
             progress: Progress::default(),
@@ -88,6 +104,12 @@ impl Tasks {
             deadline,
             open_start: false,
         })
+    }
+
+    /// What may be spent today, where the user has set a limit.
+    pub(super) fn day_budget(&self, expected: Option<f64>) -> Option<DayBudget> {
+        let limit_usd = self.plugins.config().budget.usd_per_day?;
+        Some(DayBudget { since: start_of_today(), limit_usd, expected })
     }
 
     /// Works on a task to its end.
@@ -176,7 +198,7 @@ impl Tasks {
     }
 
     /// The model that the user wants the tool's agent to use.
-    fn configured_model(&self, backends: &ToolBackends) -> Option<String> {
+    pub(super) fn configured_model(&self, backends: &ToolBackends) -> Option<String> {
         let agent = self.plugins.config().plugins.get(backends.agent.as_ref()?)?;
         let model = agent.settings.get("model")?.as_str()?.trim();
         (!model.is_empty()).then(|| model.to_owned())
@@ -232,6 +254,36 @@ impl Tasks {
         if let Some(claim) = claim {
             self.save_later(claim, outcome.clone(), cancel_job);
         }
+    }
+}
+
+fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A vendor cannot be told a limit: what may become dearer is not started.
+fn check_cost(forecast: &Forecast, most: Option<f64>) -> Result<(), ErrorReport> {
+    let (low, high) = forecast.cost_usd;
+    match most {
+        Some(most) if high > most => Err(ErrorReport {
+            code: "BUDGET_EXCEEDED".to_owned(),
+            message: format!(
+                "the research was not started: it is expected to cost {} to {}, and may cost {} at \
+                 the most",
+                money(low),
+                money(high),
+                money(most)
+            ),
+            hint: Some(
+                "allow more with max_cost_usd, or with usd_per_task in [budget] of plugins.toml; \
+                 deep_search costs less"
+                    .to_owned(),
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -10,9 +10,10 @@ pub use background::{
     CancelArguments, StartArguments, StatusArguments, TaskCommand, WorkerArguments,
 };
 
+use super::costs::Since;
 use super::terminal::Color;
 use crate::plugins::contract::Scope;
-use crate::tasks::TaskStatus;
+use crate::tasks::{CostsBy, TaskStatus};
 
 /// Deep research with sources, on the web or your own documents: by hand, or as an MCP server
 #[derive(Debug, Parser)]
@@ -90,10 +91,15 @@ pub enum Command {
     Worker(WorkerArguments),
     /// Print the passages of your documents that fit a query best
     Find(FindArguments),
+    /// Say what long research would take and cost, before it is started
+    #[command(alias = "estimate-research-cost")]
+    Estimate(EstimateArguments),
     /// List what was researched
     History(HistoryArguments),
     /// Print the report of a task again
     Show(ShowArguments),
+    /// Show what was spent, by day, backend or task
+    Costs(CostsArguments),
     /// Serve MCP clients on stdin and stdout
     Serve(ServeArguments),
     /// See which plugins are at work, and what they may reach
@@ -269,6 +275,8 @@ impl Command {
             Self::Status(arguments) => (arguments.json, Json::Answer),
             Self::Cancel(arguments) => (arguments.json, Json::Answer),
             Self::Find(arguments) => (arguments.json, Json::Plain),
+            Self::Estimate(arguments) => (arguments.json, Json::Plain),
+            Self::Costs(arguments) => (arguments.json, Json::Plain),
             Self::History(arguments) => (arguments.json, Json::Plain),
             Self::Show(arguments) => (arguments.json, Json::Plain),
             Self::Plugin(PluginCommand::List { json }) => (*json, Json::Plain),
@@ -312,6 +320,74 @@ pub struct FindArguments {
     /// Print whole passages as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere estimate \"the state of tidal power in Europe\"
+  bathysphere estimate --model deep-research-max-preview-04-2026 \"the state of tidal power\"
+  bathysphere estimate --json \"the state of tidal power\" | jq .estimated_cost.likely_usd
+
+Nothing is sent and nothing is spent: the estimate comes from the words of the question
+and, once there are some, from your own past runs. It is a range that is meant to hold
+four times out of five; `bathysphere costs --estimates` shows how often it did. --json
+prints what the MCP tool `estimate_research_cost` returns.")]
+pub struct EstimateArguments {
+    /// What to find out, in quotes; `-` reads it from stdin
+    #[arg(value_name = "QUESTION")]
+    pub question: String,
+    /// The research agent that would be asked
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere costs
+  bathysphere costs --by task --since 7d
+  bathysphere costs --by backend --since 2026-11-01
+  bathysphere costs --estimates
+  bathysphere costs --json --since all | jq .total.cost_usd
+
+Counted are all calls of backends that may cost something, by list prices; a prices.toml
+in your configuration directory is laid over the built-in ones. `usd_per_day` in [budget]
+of plugins.toml sets a limit.")]
+pub struct CostsArguments {
+    /// What to sum together
+    #[arg(long, value_enum, default_value_t)]
+    pub by: By,
+    /// From when on: 30d, 2w, a day such as 2026-11-01, today or all
+    #[arg(long, value_name = "WHEN", default_value = "30d")]
+    pub since: Since,
+    /// Show what was expected of tasks, what they took, and how often it held
+    #[arg(long, conflicts_with_all = ["by", "since"])]
+    pub estimates: bool,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum By {
+    #[default]
+    Day,
+    Backend,
+    Task,
+}
+
+impl From<By> for CostsBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Day => Self::Day,
+            By::Backend => Self::Backend,
+            By::Task => Self::Task,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
