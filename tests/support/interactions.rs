@@ -501,9 +501,9 @@ impl Fault {
                 Response { status: 200, headers: Vec::new(), body: words.clone().into_bytes() }
             }
             Self::Huge(bytes) => {
-                let mut body = body();
-                body["steps"] = json!([answers::of_text(&"x".repeat(*bytes), Vec::new())]);
-                Response::json(200, &body)
+                let padding = "x".repeat(*bytes);
+                let body = format!("{{\"status\": \"in_progress\", \"padding\": \"{padding}\"}}");
+                Response { status: 200, headers: Vec::new(), body: body.into_bytes() }
             }
             Self::OtherId => {
                 let mut body = body();
