@@ -26,6 +26,7 @@ mod outside;
 mod protocol;
 mod readme;
 mod research;
+mod research_gemini;
 mod sandbox;
 mod sandbox_loading;
 mod tools;

@@ -15,6 +15,10 @@ pub mod gemini_cli;
 #[allow(dead_code, reason = "no test needs every part of a stand-in")]
 pub mod gemini_program;
 pub mod home;
+#[allow(dead_code, unused_imports, reason = "no test needs every part of a stand-in")]
+pub mod interactions;
 pub mod packages;
 pub mod program;
+#[allow(dead_code, reason = "no test needs every part of it")]
+pub mod research_backend;
 pub mod researcher;

@@ -27,7 +27,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, StatusCode, Url};
 
 use self::client::{Clients, NOT_SENT, failure};
@@ -176,6 +176,10 @@ impl HttpGate {
             if trusted {
                 self.attach(&target, &mut hop_headers, &mut sent)?;
             }
+            if body.as_ref().is_none_or(Vec::is_empty) && has_content(&method) {
+                // Servers ask for it, and the library leaves it out where it is nothing.
+                hop_headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
             let mut builder = self
                 .clients
                 .get(target.encrypted)?
@@ -302,6 +306,11 @@ fn checked_method(method: &str) -> Result<Method, GateError> {
             format!("`{}` is not one of {}", method.escape_debug(), known.join(", ")),
         )
     })
+}
+
+/// Whether a request with this method is expected to say how long its body is.
+fn has_content(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 
 /// Whoever redirects has had the request, and may have done what it asks for: no

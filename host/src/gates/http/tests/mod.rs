@@ -83,6 +83,25 @@ async fn method_headers_and_body_are_sent() {
 }
 
 #[tokio::test]
+async fn a_post_without_a_body_says_so() {
+    let server = Server::saying(answer("200 OK", "", b""));
+    for (method, body, lengths) in [
+        ("POST", None, 1),
+        ("POST", Some(Vec::new()), 1),
+        ("PUT", None, 1),
+        ("GET", None, 0),
+        ("DELETE", None, 0),
+    ] {
+        let request = Request { method: method.to_owned(), body, ..get(server.url("/")) };
+        gate_to(&server).send(request).await.expect("an answer");
+        let requests = server.requests();
+        let sent = requests.last().expect("a request");
+        assert_eq!(sent.matches("content-length: 0\r\n").count(), lengths, "{sent}");
+        assert_eq!(sent.matches("content-length").count(), lengths, "{sent}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_status_is_an_answer() {
     let server = Server::saying(answer("503 Busy", "retry-after: 7\r\n", b"later"));
     let response = gate_to(&server).send(get(server.url("/"))).await.expect("an answer");
