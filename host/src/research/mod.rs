@@ -5,6 +5,7 @@
 mod answer;
 mod ask;
 mod billed;
+mod budget;
 mod cycle;
 mod event;
 mod gather;
@@ -18,6 +19,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub use billed::{Billed, bill};
+pub use budget::{Allowance, start_of_day, start_of_today};
 pub use event::{Event, EventSink, progress_of};
 pub use progress::Progress;
 pub use recorder::{Recorder, to_json};

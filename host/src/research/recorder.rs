@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::billed::{Billed, bill};
+use super::budget::Allowance;
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
@@ -19,6 +20,7 @@ pub struct Recorder {
     store: Store,
     /// What it costs is written down too.
     prices: Arc<Prices>,
+    allowance: Allowance,
     /// None when the task could not be written at all.
     claim: Option<Claim>,
     trouble: Mutex<Option<StoreError>>,
@@ -45,7 +47,15 @@ impl Recorder {
             Ok(claim) => (Some(claim), None),
             Err(error) => (None, Some(error)),
         };
-        Self { store, prices, claim, trouble: Mutex::new(trouble), answered: Mutex::default() }
+        let allowance = Allowance::default();
+        Self {
+            store,
+            prices,
+            allowance,
+            claim,
+            trouble: Mutex::new(trouble),
+            answered: Mutex::default(),
+        }
     }
 
     /// For a task that is taken up again, with the calls it has made.
@@ -57,6 +67,12 @@ impl Recorder {
     ) -> Self {
         calls.retain(|call| call.state == CallState::Answered);
         Self { answered: Mutex::new(calls), ..Self::new(store, prices, Ok(claim)) }
+    }
+
+    /// What would go beyond this is not sent.
+    pub fn within(mut self, allowance: Allowance) -> Self {
+        self.allowance = allowance;
+        self
     }
 
     pub fn prices(&self) -> &Prices {
@@ -135,7 +151,7 @@ impl Recorder {
             function: call.function.to_owned(),
             request_hash,
         };
-        self.store.begin_call(claim, call).await
+        self.store.begin_paid_call(claim, call, self.allowance.budget()).await
     }
 
     async fn end(&self, number: u32, outcome: Result<String, String>, usage: Option<&Usage>) {

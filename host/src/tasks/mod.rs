@@ -21,9 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
 pub use crate::research::{Event, EventSink, RESULTS};
-pub use costs::{
-    Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today, start_of_today,
-};
+pub use costs::{Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today};
 pub use estimate::{Estimate, EstimatedCost, EstimatedDuration, START_DEEP_RESEARCH};
 pub use question::LONGEST_QUESTION;
 pub use request::{Subject, TaskRequest, TaskSummary};
@@ -36,7 +34,7 @@ use crate::prices::Prices;
 use crate::prompts::Prompts;
 use crate::report::{self, timestamp};
 use crate::research::{
-    self, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, invalid_output, to_json,
+    self, Allowance, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, invalid_output, to_json,
 };
 use crate::store::{
     Claim, Ending, NewResult, NewTask, Status, Store, TaskEnd, TaskFilter, TaskRecord,
@@ -236,6 +234,8 @@ impl Tasks {
         question::check(&question.text)?;
         question.extra.push(("tool".to_owned(), tool.clone()));
         let config = self.plugins.config();
+        let allowance = Allowance::new(&config.budget, &question);
+        question.max_cost_usd = allowance.usd_per_task;
         if [DEEP_SEARCH, RESEARCH].contains(&&*tool) {
             let most = config.research.max_iterations;
             question.extra.push((MAX_ITERATIONS.to_owned(), most.to_string()));
@@ -252,7 +252,8 @@ impl Tasks {
         Ok(Job {
             id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
             claim: claim.clone().ok(),
-            recorder: Recorder::new(self.store.clone(), self.prices.clone(), claim),
+            recorder: Recorder::new(self.store.clone(), self.prices.clone(), claim)
+                .within(allowance),
             tool,
             question,
             progress: Progress::default(),

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::config::ToolBackends;
 use crate::plugins::contract::Round;
-use crate::research::{Progress, Recorder};
+use crate::research::{Allowance, Progress, Recorder};
 use crate::store::{Status, StoreError, TaskRecord};
 
 /// The name in a question's `extra` for the backends that served it.
@@ -70,7 +70,8 @@ impl Tasks {
                         self.prices.clone(),
                         claim.clone(),
                         calls,
-                    ),
+                    )
+                    .within(Allowance::new(&self.plugins.config().budget, &question)),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,

@@ -358,6 +358,7 @@ fn is_lasting(kind: &ErrorKind) -> bool {
                 | "context-overflow"
                 | "correction-file"
                 | "model-not-found"
+                | "over-budget"
                 | "prompt"
                 | "quota-exhausted"
                 | "safety-blocked"
