@@ -16,6 +16,7 @@ mod support;
 mod bad_input;
 mod citations;
 mod concurrency;
+mod costs;
 mod deep_search;
 mod extraction;
 mod gemini_agent;

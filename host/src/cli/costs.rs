@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::arguments::CostsArguments;
 use super::desk::Desk;
+use super::estimate::minutes;
 use super::table::{Cell, fitting, table};
 use super::terminal::{BOLD, CYAN, FAINT, GREEN, Look, Stop, Terminal, YELLOW};
 use crate::report::short_id;
@@ -118,13 +119,16 @@ fn as_text(costs: &Costs, look: Look) -> String {
     // One row is its own total.
     let shown: Vec<&CostRow> =
         costs.rows.iter().chain((costs.rows.len() > 1).then_some(&total)).collect();
+    let decimals = decimals(&shown);
     let columns: Vec<Vec<String>> = headers
         .iter()
         .map(|header| {
-            let texts: Vec<String> = shown.iter().map(|row| text(row, header)).collect();
-            if is_number(header) { right_aligned(header, texts) } else { texts }
+            let texts = shown.iter().map(|row| text(row, header, decimals));
+            let texts = std::iter::once((*header).to_owned()).chain(texts).collect();
+            if is_number(header) { right_aligned(texts) } else { texts }
         })
         .collect();
+    let titles: Vec<&str> = columns.iter().map(|column| column[0].trim_end()).collect();
     let rows: Vec<Vec<Cell>> = (0..shown.len())
         .map(|at| {
             let is_total = at == costs.rows.len();
@@ -138,18 +142,18 @@ fn as_text(costs: &Costs, look: Look) -> String {
                         "COST" | "QUESTION" => anstyle::Style::new(),
                         _ => FAINT,
                     };
-                    Cell::styled(column[at].clone(), style)
+                    Cell::styled(column[at + 1].clone(), style)
                 })
                 .collect()
         })
         .collect();
-    table(&headers, &rows, look)
+    table(&titles, &rows, look)
 }
 
-fn text(row: &CostRow, header: &str) -> String {
+fn text(row: &CostRow, header: &str, decimals: usize) -> String {
     let amounts = &row.amounts;
     match header {
-        "COST" => dollars(amounts),
+        "COST" => dollars(amounts, decimals),
         "CALLS" => grouped(amounts.calls),
         "READ" => grouped(amounts.input_tokens),
         "WRITTEN" => grouped(amounts.output_tokens),
@@ -164,24 +168,34 @@ fn is_number(header: &str) -> bool {
     matches!(header, "COST" | "CALLS" | "READ" | "WRITTEN" | "SEARCHES")
 }
 
-/// Digits stand below each other, and below the end of their header.
-fn right_aligned(header: &str, texts: Vec<String>) -> Vec<String> {
-    let widest = texts.iter().map(|text| text.width()).max().unwrap_or(0).max(header.width());
-    texts.into_iter().map(|text| format!("{}{text}", " ".repeat(widest - text.width()))).collect()
+/// Digits stand below each other, and the header above their end.
+fn right_aligned(texts: Vec<String>) -> Vec<String> {
+    let width = |text: &String| text.trim_end_matches('+').width();
+    let widest = texts.iter().map(width).max().unwrap_or(0);
+    // What stands behind the digits stands behind them in every row.
+    let marked = texts.iter().any(|text| text.ends_with('+'));
+    texts
+        .into_iter()
+        .map(|text| {
+            let mark = if marked && !text.ends_with('+') { " " } else { "" };
+            format!("{}{text}{mark}", " ".repeat(widest - width(&text)))
+        })
+        .collect()
 }
 
-/// `$2.07`, `$0.0042`; with a `+` where more than is known may have been spent.
-fn dollars(amounts: &Amounts) -> String {
-    let open = if amounts.unpriced_calls > 0 { "+" } else { "" };
+/// Cents, or hundredths of them where there is less than a cent to tell.
+fn decimals(rows: &[&CostRow]) -> usize {
+    let is_small = |row: &&CostRow| row.amounts.cost_usd > 0.0 && row.amounts.cost_usd < 0.01;
+    if rows.iter().any(is_small) { 4 } else { 2 }
+}
+
+/// `$2.07`, with a `+` where more than is known may have been spent.
+fn dollars(amounts: &Amounts, decimals: usize) -> String {
     if amounts.calls > 0 && amounts.calls == amounts.unpriced_calls {
         return "?".to_owned();
     }
-    let cost = amounts.cost_usd;
-    if cost > 0.0 && cost < 0.995 {
-        format!("${cost:.4}{open}")
-    } else {
-        format!("${cost:.2}{open}")
-    }
+    let open = if amounts.unpriced_calls > 0 { "+" } else { "" };
+    format!("${:.decimals$}{open}", amounts.cost_usd)
 }
 
 fn footnotes(costs: &Costs) -> Vec<String> {
@@ -228,11 +242,7 @@ fn estimates_as_text(estimates: &Estimates, look: Look) -> String {
             verdict(row.time_held),
         ),
         "EXPECTED" => Cell::styled(
-            format!(
-                "{} – {}",
-                duration(milliseconds(row.min_seconds)),
-                duration(milliseconds(row.max_seconds))
-            ),
+            format!("{} – {}", minutes(row.min_seconds / 60.0), minutes(row.max_seconds / 60.0)),
             FAINT,
         ),
         "COST" => match (row.actual_usd, row.cost_held) {
@@ -305,7 +315,7 @@ pub(super) mod tests {
         let rows = match by {
             CostsBy::Day => vec![
                 row("2026-11-15", None, amounts(3, 0, 2.0716)),
-                row("2026-11-14", None, amounts(120, 1, 0.0421)),
+                row("2026-11-14", None, amounts(120, 1, 0.0042)),
             ],
             CostsBy::Backend => vec![
                 row("research-gemini", None, amounts(3, 0, 2.0716)),

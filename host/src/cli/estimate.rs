@@ -74,7 +74,7 @@ fn as_text(estimate: &Estimate, look: Look) -> String {
 }
 
 /// `45 s`, `12 min`, `1.5 h`
-fn minutes(minutes: f64) -> String {
+pub(super) fn minutes(minutes: f64) -> String {
     if minutes < 1.0 {
         format!("{:.0} s", minutes * 60.0)
     } else if minutes < 90.0 {

@@ -5,6 +5,7 @@
 mod answer;
 mod ask;
 mod billed;
+mod budget;
 mod cycle;
 mod delegate;
 mod event;
@@ -20,10 +21,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use billed::{Billed, MODEL, bill};
+pub use budget::{Allowance, start_of_day, start_of_today};
 pub use event::{Event, EventSink, progress_of};
 pub use job::{has_open_start, is_lost};
 pub use progress::Progress;
-pub use recorder::{DayBudget, Recorder, to_json};
+pub use recorder::{Recorder, to_json};
 
 use crate::config::resolved::ToolBackends;
 use crate::plugins::contract::{

@@ -9,19 +9,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::billed::{Billed, bill};
+use super::budget::Allowance;
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
 use crate::prices::Prices;
 use crate::store::{
-    Budget, CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store,
-    StoreError,
+    CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store, StoreError,
 };
 
 pub struct Recorder {
     pub(super) store: Store,
     /// What it costs is written down too.
     prices: Arc<Prices>,
+    allowance: Allowance,
     /// None when the task could not be written at all.
     pub(super) claim: Option<Claim>,
     trouble: Mutex<Option<StoreError>>,
@@ -31,19 +32,8 @@ pub struct Recorder {
     pub(super) job: Option<JobRecord>,
     /// One that is started and could not be written down yet.
     unsaved_job: Mutex<Option<NewJob>>,
-    budget: Option<DayBudget>,
     /// What the calls of this task have cost, and the dearest of them.
     spent: Mutex<(f64, f64)>,
-}
-
-/// What may be spent in a day, by all tasks together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DayBudget {
-    /// When the day began, in milliseconds since 1970.
-    pub since: i64,
-    pub limit_usd: f64,
-    /// What this task may cost at the most, where that is known beforehand.
-    pub expected: Option<f64>,
 }
 
 /// A call as it is written down.
@@ -68,20 +58,14 @@ impl Recorder {
         Self {
             store,
             prices,
+            allowance: Allowance::default(),
             claim,
             trouble: Mutex::new(trouble),
             answered: Mutex::default(),
             job: None,
             unsaved_job: Mutex::default(),
-            budget: None,
             spent: Mutex::default(),
         }
-    }
-
-    /// The same, with a limit on what is spent.
-    #[must_use]
-    pub fn within(self, budget: Option<DayBudget>) -> Self {
-        Self { budget, ..self }
     }
 
     /// For a task that is taken up again, with the calls it has made and the job
@@ -111,6 +95,12 @@ impl Recorder {
 
     pub(super) fn take_unsaved_job(&self) -> Option<NewJob> {
         guard(&self.unsaved_job).take()
+    }
+
+    /// What would go beyond this is not sent.
+    pub fn within(mut self, allowance: Allowance) -> Self {
+        self.allowance = allowance;
+        self
     }
 
     pub fn prices(&self) -> &Prices {
@@ -193,15 +183,14 @@ impl Recorder {
             function: call.function.to_owned(),
             request_hash,
         };
-        self.store.begin_paid_call(claim, call, self.budget.map(|budget| self.held(&budget))).await
+        self.store.begin_paid_call(claim, call, self.allowance.budget(self.may_have_spent())).await
     }
 
-    /// What this task may have cost when the next call has come back: the dearest so
-    /// far tells what one may cost.
-    fn held(&self, budget: &DayBudget) -> Budget {
+    /// What this task will have cost when the next call has come back: the dearest
+    /// so far tells what one may cost.
+    fn may_have_spent(&self) -> f64 {
         let (spent, dearest) = *guard(&self.spent);
-        let reserve_usd = budget.expected.unwrap_or(0.0).max(spent + dearest);
-        Budget { since: budget.since, limit_usd: budget.limit_usd, reserve_usd }
+        spent + dearest
     }
 
     pub(super) async fn end(

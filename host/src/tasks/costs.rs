@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use super::{ErrorReport, Tasks};
 use crate::report::timestamp;
+use crate::research::start_of_day;
 use crate::store::{ForecastRecord, LedgerBy, LedgerRow, Spent};
 
 /// What is summed together.
@@ -167,16 +168,6 @@ impl Tasks {
     }
 }
 
-/// When the day began, in milliseconds since 1970: from then on the day's budget
-/// counts.
-pub fn start_of_today() -> i64 {
-    start_of_day(&Zoned::now())
-}
-
-fn start_of_day(now: &Zoned) -> i64 {
-    now.start_of_day().map_or_else(|_| now.timestamp(), |start| start.timestamp()).as_millisecond()
-}
-
 /// The newest first.
 fn by_day(rows: &[LedgerRow], zone: &TimeZone) -> Vec<CostRow> {
     let mut days: BTreeMap<String, Spent> = BTreeMap::new();
@@ -236,8 +227,6 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use jiff::tz::offset;
-
     use super::*;
     use crate::store::NewForecast;
 
@@ -269,13 +258,6 @@ mod tests {
         // India is five and a half hours ahead.
         let india = jiff::tz::Offset::from_seconds(5 * 3600 + 1800).unwrap().to_time_zone();
         assert_eq!(days(&india), [("2026-11-15".to_owned(), 6.0), ("2026-11-14".to_owned(), 1.0)]);
-    }
-
-    #[test]
-    fn the_day_begins_at_the_users_midnight() {
-        let noon: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-        let start = start_of_day(&noon.to_zoned(offset(2).to_time_zone()));
-        assert_eq!(Timestamp::from_millisecond(start).unwrap().to_string(), "2026-11-14T22:00:00Z");
     }
 
     #[test]

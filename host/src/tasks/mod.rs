@@ -31,9 +31,7 @@ use tokio_util::sync::CancellationToken;
 pub use crate::report::{ErrorReport, Outcome, TaskStatus};
 pub use crate::research::{Event, EventSink, MODEL, RESULTS};
 pub use cancel::{Cancellation, Vendor};
-pub use costs::{
-    Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today, start_of_today,
-};
+pub use costs::{Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today};
 pub use estimate::{Estimate, EstimatedCost, EstimatedDuration, START_DEEP_RESEARCH};
 pub use question::LONGEST_QUESTION;
 pub use request::{Background, Subject, TaskRequest, TaskSummary};

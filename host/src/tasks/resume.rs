@@ -12,7 +12,7 @@ use super::work::{self, unknown_fate, was_left_starting};
 use super::{DEEP_SEARCH, ErrorReport, Outcome, RESEARCH, TaskStatus, Tasks, plan_of, question_of};
 use crate::config::ToolBackends;
 use crate::plugins::contract::Round;
-use crate::research::{Progress, Recorder};
+use crate::research::{Allowance, Progress, Recorder};
 use crate::store::{Status, StoreError, TaskRecord};
 
 /// The name in a question's `extra` for the backends that served it.
@@ -83,7 +83,7 @@ impl Tasks {
                         calls,
                         job,
                     )
-                    .within(self.day_budget(None)),
+                    .within(Allowance::new(&self.plugins.config().budget, &question)),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,

@@ -7,14 +7,14 @@ use super::request::Background;
 use super::running::Running;
 use super::{
     DEEP_SEARCH, ErrorReport, Event, Outcome, RESEARCH, TaskStatus, Tasks, UNSAVED, question,
-    resume, start_of_today,
+    resume,
 };
 use crate::config::ToolBackends;
 use crate::plugins::contract::{Forecast, Question};
 use crate::report;
 use crate::report::words::money;
 use crate::research::{
-    self, DayBudget, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, has_open_start, is_lost,
+    self, Allowance, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, has_open_start, is_lost,
     to_json,
 };
 use crate::store::{Claim, Ending, NewResult, NewTask, TaskEnd};
@@ -60,10 +60,12 @@ impl Tasks {
             question.extra.push((MAX_ITERATIONS.to_owned(), most.to_string()));
         }
         question.extra.extend(config.tools.get(&tool).map(resume::remembered));
-        question.max_cost_usd = least(question.max_cost_usd, config.budget.usd_per_task);
+        let mut allowance = Allowance::new(&config.budget, &question);
+        question.max_cost_usd = allowance.usd_per_task;
         let forecast = if background.is_some() {
             let forecast = self.forecast(&tool, &question).await?;
             check_cost(&forecast, question.max_cost_usd)?;
+            allowance.usd_per_task = Some(forecast.cost_usd.1);
             Some(forecast)
         } else {
             None
@@ -85,12 +87,11 @@ impl Tasks {
         if let (Some(_), Err(error)) = (background, &claim) {
             return Err(ErrorReport::from(error.clone()));
         }
-        let expected = forecast.as_ref().map(|forecast| forecast.cost_usd.1);
         if let (Some(forecast), Ok(claim)) = (forecast, &claim) {
             self.remember_forecast(claim, forecast).await;
         }
-        let recorder = Recorder::new(self.store.clone(), self.prices.clone(), claim.clone())
-            .within(self.day_budget(expected));
+        let recorder =
+            Recorder::new(self.store.clone(), self.prices.clone(), claim.clone()).within(allowance);
         Ok(Job {
             id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
             claim: claim.ok(),
@@ -104,12 +105,6 @@ impl Tasks {
             deadline,
             open_start: false,
         })
-    }
-
-    /// What may be spent today, where the user has set a limit.
-    pub(super) fn day_budget(&self, expected: Option<f64>) -> Option<DayBudget> {
-        let limit_usd = self.plugins.config().budget.usd_per_day?;
-        Some(DayBudget { since: start_of_today(), limit_usd, expected })
     }
 
     /// Works on a task to its end.
@@ -254,13 +249,6 @@ impl Tasks {
         if let Some(claim) = claim {
             self.save_later(claim, outcome.clone(), cancel_job);
         }
-    }
-}
-
-fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
     }
 }
 

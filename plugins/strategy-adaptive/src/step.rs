@@ -383,6 +383,7 @@ fn is_lasting(kind: &ErrorKind) -> bool {
                 | "context-overflow"
                 | "correction-file"
                 | "model-not-found"
+                | "over-budget"
                 | "prompt"
                 | "quota-exhausted"
                 | "safety-blocked"
