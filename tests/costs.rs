@@ -174,6 +174,7 @@ async fn completed(store: &Store, seconds: u64, dollars: f64) {
         tool: TOOL.to_owned(),
         text: question.to_owned(),
         question: json!({ "text": question }).to_string(),
+        ..NewTask::default()
     };
     let claim = store.create_task(task).await.expect("a task");
     let forecast = NewForecast {
@@ -205,6 +206,7 @@ async fn completed(store: &Store, seconds: u64, dollars: f64) {
             outcome: json!({ "duration_ms": seconds * 1000 }).to_string(),
             markdown: String::new(),
         }),
+        cancel_job: false,
     };
     store.finish_task(&claim, end).await.expect("an end");
 }

@@ -13,6 +13,7 @@
 
 mod support;
 
+mod background;
 mod bad_input;
 mod citations;
 mod concurrency;

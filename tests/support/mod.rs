@@ -7,6 +7,7 @@ pub mod client;
 pub mod components;
 pub mod documents;
 #[allow(dead_code, reason = "no test needs every part of a stand-in")]
+pub mod explorer;
 pub mod gemini_answers;
 #[allow(dead_code, reason = "no test needs every part of a stand-in")]
 pub mod gemini_api;
