@@ -12,6 +12,7 @@ mod doctor;
 mod documents;
 mod find;
 mod help;
+mod herald;
 mod history;
 mod logging;
 mod plugin;
@@ -166,6 +167,10 @@ async fn dispatch(
         Command::Doctor(arguments) => {
             let desk = desk(&arguments.documents.documents);
             doctor::run(&arguments, &*desk, terminal).await
+        }
+        Command::Herald(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            herald::run(&arguments, &*desk).await
         }
         Command::Completions(arguments) => completions::run(&arguments, terminal),
     }

@@ -85,6 +85,10 @@ impl Desk for Fake {
         if outcomes::found().id.starts_with(id) { self.answer.clone() } else { Err(unavailable()) }
     }
 
+    async fn tell(&self, _: &str) -> Result<bool, ErrorReport> {
+        Ok(true)
+    }
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
         Ok(vec![plugin::tests::documents()])
     }
@@ -99,6 +103,7 @@ impl Desk for Fake {
             plugins: Vec::new(),
             directories: Vec::new(),
             documents: Vec::new(),
+            notification: desk::Notification::default(),
         }
     }
 

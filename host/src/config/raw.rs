@@ -22,7 +22,16 @@ pub struct RawConfig {
     pub tools: BTreeMap<String, RawBackends>,
     pub documents: RawBackends,
     pub research: Numbers,
+    pub notify: RawNotify,
     pub plugins: BTreeMap<String, RawPlugin>,
+}
+
+/// `[notify]`
+#[derive(Debug, Clone, Default)]
+pub struct RawNotify {
+    pub desktop: Value<bool>,
+    /// The program, and then its arguments.
+    pub command: List<String>,
 }
 
 /// `[use]`
@@ -104,6 +113,8 @@ impl RawConfig {
         merge(&mut self.tools, top.tools, RawBackends::overlay);
         self.documents.overlay(top.documents);
         self.research.extend(top.research);
+        replace(&mut self.notify.desktop, top.notify.desktop);
+        replace(&mut self.notify.command, top.notify.command);
         merge(&mut self.plugins, top.plugins, RawPlugin::overlay);
     }
 }

@@ -7,7 +7,9 @@ use super::layer::{Layers, Located, Mistakes};
 use super::limits::LIMITS;
 use super::raw::{RawBackends, RawConfig, RawGrants, RawPlugin, Setting, items};
 use super::research::RESEARCH;
-use super::resolved::{Config, Grants, Origin, PluginConfig, SecretGrant, ToolBackends};
+use super::resolved::{
+    Config, Grants, NotifyConfig, Origin, PluginConfig, SecretGrant, ToolBackends,
+};
 use super::suggest::{nearest, quoted};
 use super::{limits, routes, settings};
 
@@ -43,6 +45,14 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         })
         .collect();
     let research = limits::resolve(RESEARCH, &raw.research);
+    let notify = NotifyConfig {
+        desktop: raw
+            .notify
+            .desktop
+            .as_ref()
+            .map_or(NotifyConfig::default().desktop, |located| located.value),
+        command: items(raw.notify.command.as_ref()).iter().map(|part| part.value.clone()).collect(),
+    };
     let plugins = raw
         .plugins
         .iter()
@@ -50,7 +60,15 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
             Some((name.clone(), resolve_plugin(name, plugin, layers, mistakes)?))
         })
         .collect();
-    Some(Config { strategy: strategy?, extractor: extractor?, estimator, tools, research, plugins })
+    Some(Config {
+        strategy: strategy?,
+        extractor: extractor?,
+        estimator,
+        tools,
+        research,
+        notify,
+        plugins,
+    })
 }
 
 struct Names<'a> {

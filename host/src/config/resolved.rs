@@ -16,6 +16,7 @@ pub struct Config {
     /// documents to search, `[documents]` is counted in already.
     pub tools: BTreeMap<String, ToolBackends>,
     pub research: ResearchConfig,
+    pub notify: NotifyConfig,
     /// By name.
     pub plugins: BTreeMap<String, PluginConfig>,
 }
@@ -44,6 +45,21 @@ pub struct ResearchConfig {
 impl Default for ResearchConfig {
     fn default() -> Self {
         Self { max_iterations: 5, max_wait: None, cycles: 3 }
+    }
+}
+
+/// How the user is told that a task has ended on which nobody waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotifyConfig {
+    pub desktop: bool,
+    /// The user's own program, an absolute path or a name in PATH, and its
+    /// arguments; empty for none.
+    pub command: Vec<String>,
+}
+
+impl Default for NotifyConfig {
+    fn default() -> Self {
+        Self { desktop: true, command: Vec::new() }
     }
 }
 

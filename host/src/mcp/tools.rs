@@ -137,7 +137,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::config::resolved::ResearchConfig;
+    use crate::config::resolved::{NotifyConfig, ResearchConfig};
     use crate::config::{Grants, Limits, PluginConfig, PluginSource};
 
     fn config(commands: &[&str]) -> Config {
@@ -160,6 +160,7 @@ mod tests {
             estimator: None,
             tools: BTreeMap::from([(SEARCH.to_owned(), backends)]),
             plugins: BTreeMap::from([("agent".to_owned(), plugin)]),
+            notify: NotifyConfig::default(),
             research: ResearchConfig { max_iterations: 5, max_wait: None, cycles: 3 },
         }
     }

@@ -18,6 +18,7 @@ mod connection;
 pub mod documents;
 mod error;
 mod identity;
+mod notices;
 mod owner;
 mod results;
 mod rounds;

@@ -4,10 +4,12 @@
 //! A task runs by itself (`running`): whoever asked may stop waiting, listen
 //! again, or take up a task that an earlier process left unfinished.
 
+mod notice;
 mod question;
 mod request;
 mod resume;
 mod running;
+mod tell;
 
 use std::io;
 use std::path::PathBuf;
@@ -59,6 +61,7 @@ pub struct Tasks {
     /// Held while a task is being taken up, so that it is taken up once.
     taking_up: Mutex<()>,
     narrator: OnceLock<Narrator>,
+    heralds: tell::Heralds,
 }
 
 /// A task about to run.
@@ -89,6 +92,7 @@ impl Tasks {
             running: Arc::default(),
             taking_up: Mutex::default(),
             narrator: OnceLock::new(),
+            heralds: tell::Heralds::default(),
         }
     }
 
@@ -204,6 +208,7 @@ impl Tasks {
             let outcome = tasks.work(job, &worked_on).await;
             drop((listed, narrating));
             end.tell(outcome);
+            tasks.send_heralds().await;
         });
         (running, listening)
     }

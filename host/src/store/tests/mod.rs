@@ -1,6 +1,7 @@
 //! The store as its callers use it.
 
 mod life;
+mod notices;
 mod ownership;
 #[cfg(unix)]
 mod processes;
