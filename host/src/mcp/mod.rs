@@ -45,7 +45,10 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
         },
         () = stop.cancelled() => return Ok(()),
     };
-    // The handshake is answered: now there is time to make the plugins ready.
+    // The handshake is answered: now there is time to tell what a server that was
+    // killed has left untold, and to make the plugins ready.
+    let telling = tasks.clone();
+    tokio::spawn(async move { telling.send_heralds().await });
     let warm = tokio::spawn(async move { tasks.plugins().warm().await });
 
     let waiting = service.waiting();

@@ -28,10 +28,10 @@ pub fn notice(outcome: &Outcome) -> Notice {
         lines.push(shortened(&one_line(&error.message), ERROR_CHARACTERS));
     }
     let mut figures = vec![duration(outcome.duration_ms)];
+    figures.extend(outcome.usage.cost_usd.map(|cost| format!("cost {}", dollars(cost))));
     if !outcome.sources.is_empty() {
         figures.push(count(outcome.sources.len() as u64, "source"));
     }
-    figures.extend(outcome.usage.cost_usd.map(dollars));
     let verb = if failed { "after" } else { "took" };
     lines.push(format!("{verb} {}", figures.join(" · ")));
     lines.push(if failed && outcome.found_nothing() {
