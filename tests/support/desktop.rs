@@ -2,7 +2,7 @@
 //! is installed), and a stand-in for the notification service on it. And a bus that
 //! takes every caller, and never says a word.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -41,8 +41,8 @@ pub struct Desktop {
 }
 
 impl Desktop {
-    /// None where there is no `dbus-daemon`.
-    pub fn start(capabilities: &'static [&'static str]) -> Option<Self> {
+    /// An error where there is no `dbus-daemon`.
+    pub fn start(capabilities: &'static [&'static str]) -> io::Result<Self> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let file = directory.path().join("bus.conf");
         let bus = directory.path().join("bus").display().to_string();
@@ -54,13 +54,7 @@ impl Desktop {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let mut daemon = match daemon {
-            Ok(daemon) => Daemon(daemon),
-            Err(error) => {
-                eprintln!("skipped: there is no dbus-daemon here ({error})");
-                return None;
-            }
-        };
+        let mut daemon = Daemon(daemon?);
         // It listens from the moment it says where.
         let stdout = daemon.0.stdout.take().expect("stdout is piped");
         let (sender, receiver) = mpsc::channel();
@@ -74,7 +68,7 @@ impl Desktop {
             .block_on(async { tokio::time::timeout(DEADLINE, serve(&bus, service)).await })
             .expect("a bus that answers")
             .expect("a service on the bus");
-        Some(Self { directory, _daemon: daemon, shown, _runtime: runtime, _connection: connection })
+        Ok(Self { directory, _daemon: daemon, shown, _runtime: runtime, _connection: connection })
     }
 
     /// For `DBUS_SESSION_BUS_ADDRESS`.
@@ -114,6 +108,7 @@ struct Service {
     capabilities: &'static [&'static str],
 }
 
+#[expect(clippy::unused_self, reason = "the bus asks an object")]
 #[zbus::interface(name = "org.freedesktop.Notifications")]
 impl Service {
     fn get_capabilities(&self) -> Vec<String> {
@@ -129,14 +124,15 @@ impl Service {
     fn notify(
         &self,
         program: String,
-        _replaces: u32,
-        _icon: String,
+        replaces: u32,
+        icon: String,
         title: String,
         body: String,
-        _actions: Vec<String>,
-        _hints: std::collections::HashMap<String, OwnedValue>,
-        _timeout: i32,
+        actions: Vec<String>,
+        hints: std::collections::HashMap<String, OwnedValue>,
+        timeout: i32,
     ) -> u32 {
+        let _ = (replaces, icon, actions, hints, timeout);
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.push(Shown { program, title, body });
         shown.len() as u32
