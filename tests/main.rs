@@ -24,6 +24,8 @@ mod gemini_agent;
 mod gemini_real;
 mod lifecycle;
 mod malformed;
+#[cfg(target_os = "linux")]
+mod notify;
 mod outside;
 mod protocol;
 mod readme;

@@ -11,10 +11,14 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::desk::{Checkup, ConfigListing, Desk, DocumentSet, PluginSummary, Setup};
-use crate::config::{
-    self, Config, ConfigError, Directories, LoadOptions, LoadedConfig, ToolBackends,
+use crate::cli::desk::{
+    Checkup, ConfigListing, Desk, DocumentSet, Notification, PluginSummary, Setup,
 };
+use crate::config::{
+    self, Config, ConfigError, Directories, LoadOptions, LoadedConfig, NotifyConfig, ToolBackends,
+};
+use crate::gates;
+use crate::gates::notify::Herald;
 use crate::gates::secrets::Secrets;
 use crate::mcp;
 use crate::plugins::contract::{Passage, Question};
@@ -58,6 +62,7 @@ impl Engine {
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
+        let herald = self.herald(&loaded.config);
         let config = Arc::new(loaded.config.clone());
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));
@@ -67,8 +72,18 @@ impl Engine {
         for warning in prompts.iter().flat_map(Prompts::warnings) {
             tracing::warn!("{warning}");
         }
-        let tasks = Tasks::new(plugins, store, prompts, prices, directories.config.clone());
+        let tasks = Tasks::new(plugins, store, prompts, prices, directories.config.clone())
+            .with_herald(herald);
         Ok(Parts { loaded, tasks: Arc::new(tasks) })
+    }
+
+    /// This program again, to tell of the end of a task.
+    fn herald(&self, config: &Config) -> Herald {
+        let Setup { home, config: file, documents } = self.setup.clone();
+        let given = config.plugins.values().flat_map(|plugin| plugin.grants.environment.iter());
+        let keys = given.filter(|name| gates::process::is_secret(name)).cloned();
+        let without = secret_names(config).into_iter().chain(keys).collect();
+        Herald { home, config: file, documents, without }
     }
 
     fn directories(&self) -> Result<Directories, ErrorReport> {
@@ -207,6 +222,10 @@ impl Desk for Engine {
         tasks.work_alone(until_done, stop).await
     }
 
+    async fn tell(&self, id: &str) -> Result<bool, ErrorReport> {
+        self.parts()?.tasks.tell(id).await
+    }
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
         Ok(plugin_summaries(&self.parts()?.tasks).await)
     }
@@ -234,12 +253,14 @@ impl Desk for Engine {
                 plugins: plugin_summaries(&parts.tasks).await,
                 directories: places,
                 documents: documents(&parts.loaded.config),
+                notification: notification(&parts.loaded.config.notify).await,
             },
             Err(error) => Checkup {
                 configuration: Err(error),
                 plugins: Vec::new(),
                 directories: places,
                 documents: Vec::new(),
+                notification: Notification::default(),
             },
         }
     }
@@ -302,6 +323,12 @@ fn files(loaded: &LoadedConfig) -> Vec<String> {
         loaded.files.iter().map(|file| file.display().to_string()).collect();
     files.push("built-in defaults".to_owned());
     files
+}
+
+async fn notification(config: &NotifyConfig) -> Notification {
+    let service = gates::notify::service();
+    let desktop = if config.desktop { Some(service.await) } else { None };
+    Notification { desktop, command: config.command.clone() }
 }
 
 /// Every directory that some plugin is granted, once.

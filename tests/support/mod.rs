@@ -5,6 +5,8 @@ pub mod builtins;
 pub mod citations;
 pub mod client;
 pub mod components;
+#[cfg(target_os = "linux")]
+pub mod desktop;
 pub mod documents;
 #[allow(dead_code, reason = "no test needs every part of a stand-in")]
 pub mod explorer;

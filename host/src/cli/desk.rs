@@ -97,6 +97,9 @@ pub trait Desk: Send + Sync {
     /// is wanted.
     async fn work(&self, until_done: bool, stop: CancellationToken) -> Result<(), ErrorReport>;
 
+    /// Tells the user that this task has ended, unless that was done already.
+    async fn tell(&self, id: &str) -> Result<bool, ErrorReport>;
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
 
     /// Every value of the configuration, and where it comes from.
@@ -166,6 +169,17 @@ pub struct Checkup {
     /// What for (`configuration`, `data`, `cache`), and where.
     pub directories: Vec<(String, PathBuf)>,
     pub documents: Vec<DocumentSet>,
+    pub notification: Notification,
+}
+
+/// How the user would be told that a task has ended.
+#[derive(Debug, Clone, Default)]
+pub struct Notification {
+    /// Which service answers on the desktop, or why none does; None where it is
+    /// switched off.
+    pub desktop: Option<Result<String, String>>,
+    /// The user's own program with its arguments; empty for none.
+    pub command: Vec<String>,
 }
 
 /// A directory of documents that is searched.

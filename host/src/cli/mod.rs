@@ -16,6 +16,7 @@ mod documents;
 mod estimate;
 mod find;
 mod help;
+mod herald;
 mod history;
 mod logging;
 mod plugin;
@@ -184,6 +185,10 @@ async fn dispatch(
         Command::Doctor(arguments) => {
             let desk = desk(&arguments.documents.documents);
             doctor::run(&arguments, &*desk, terminal).await
+        }
+        Command::Herald(arguments) => {
+            let desk = desk(&arguments.documents.documents);
+            herald::run(&arguments, &*desk).await
         }
         Command::Completions(arguments) => completions::run(&arguments, terminal),
     }

@@ -145,6 +145,10 @@ impl Desk for Fake {
         Ok(())
     }
 
+    async fn tell(&self, _: &str) -> Result<bool, ErrorReport> {
+        Ok(true)
+    }
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
         Ok(vec![plugin::tests::documents()])
     }
@@ -159,6 +163,7 @@ impl Desk for Fake {
             plugins: Vec::new(),
             directories: Vec::new(),
             documents: Vec::new(),
+            notification: desk::Notification::default(),
         }
     }
 

@@ -33,7 +33,7 @@ pub struct ExplainedValue {
 }
 
 /// Every value of the merged configuration: `use`, `tools` as they are served,
-/// `documents`, `research`, `budget`, then the plugins by name. A limit that no file sets is
+/// `documents`, `research`, `budget`, `notify`, then the plugins by name. A limit that no file sets is
 /// shown with its default.
 pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
     let mut explainer = Explainer { loaded, values: Vec::new() };
@@ -47,6 +47,11 @@ pub fn explain(loaded: &LoadedConfig) -> Vec<ExplainedValue> {
     explainer.backends(&["documents"], &loaded.raw.documents, None);
     explainer.numbers(&["research"], RESEARCH, &loaded.raw.research);
     explainer.numbers(&["budget"], BUDGET, &loaded.raw.budget);
+    let notify = &loaded.raw.notify;
+    if let Some(desktop) = &notify.desktop {
+        explainer.add(&["notify"], "desktop", Json::from(desktop.value), desktop.place);
+    }
+    explainer.list(&["notify"], "command", notify.command.as_ref(), Clone::clone);
     for (name, plugin) in &loaded.raw.plugins {
         explainer.plugin(name, plugin);
     }

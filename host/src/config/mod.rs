@@ -44,8 +44,8 @@ pub use error::{ConfigError, Problem};
 pub use explain::{ExplainedValue, explain, explain_json, explain_text};
 pub use load::{LoadOptions, LoadedConfig, load};
 pub use resolved::{
-    BudgetConfig, Config, DirectoryGrant, Grants, HostGrant, Limits, Origin, PluginConfig,
-    PluginSource, ResearchConfig, SecretGrant, ToolBackends,
+    BudgetConfig, Config, DirectoryGrant, Grants, HostGrant, Limits, NotifyConfig, Origin,
+    PluginConfig, PluginSource, ResearchConfig, SecretGrant, ToolBackends,
 };
 pub use schema::check_settings;
 pub use settings::{SettingProblem, settings_error};

@@ -23,7 +23,16 @@ pub struct RawConfig {
     pub documents: RawBackends,
     pub research: Numbers,
     pub budget: Numbers,
+    pub notify: RawNotify,
     pub plugins: BTreeMap<String, RawPlugin>,
+}
+
+/// `[notify]`
+#[derive(Debug, Clone, Default)]
+pub struct RawNotify {
+    pub desktop: Value<bool>,
+    /// The program, and then its arguments.
+    pub command: List<String>,
 }
 
 /// `[use]`
@@ -106,6 +115,8 @@ impl RawConfig {
         self.documents.overlay(top.documents);
         self.research.extend(top.research);
         self.budget.extend(top.budget);
+        replace(&mut self.notify.desktop, top.notify.desktop);
+        replace(&mut self.notify.command, top.notify.command);
         merge(&mut self.plugins, top.plugins, RawPlugin::overlay);
     }
 }

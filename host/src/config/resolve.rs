@@ -8,7 +8,9 @@ use super::layer::{Layers, Located, Mistakes};
 use super::limits::LIMITS;
 use super::raw::{RawBackends, RawConfig, RawGrants, RawPlugin, Setting, items};
 use super::research::RESEARCH;
-use super::resolved::{Config, Grants, Origin, PluginConfig, SecretGrant, ToolBackends};
+use super::resolved::{
+    Config, Grants, NotifyConfig, Origin, PluginConfig, SecretGrant, ToolBackends,
+};
 use super::suggest::{nearest, quoted};
 use super::{limits, routes, settings};
 
@@ -45,6 +47,14 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         .collect();
     let research = limits::resolve(RESEARCH, &raw.research);
     let budget = limits::resolve(BUDGET, &raw.budget);
+    let notify = NotifyConfig {
+        desktop: raw
+            .notify
+            .desktop
+            .as_ref()
+            .map_or(NotifyConfig::default().desktop, |located| located.value),
+        command: items(raw.notify.command.as_ref()).iter().map(|part| part.value.clone()).collect(),
+    };
     let plugins = raw
         .plugins
         .iter()
@@ -59,6 +69,7 @@ pub fn resolve(raw: &RawConfig, layers: &Layers, mistakes: &mut Mistakes) -> Opt
         tools,
         research,
         budget,
+        notify,
         plugins,
     })
 }

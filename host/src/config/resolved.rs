@@ -17,6 +17,7 @@ pub struct Config {
     pub tools: BTreeMap<String, ToolBackends>,
     pub research: ResearchConfig,
     pub budget: BudgetConfig,
+    pub notify: NotifyConfig,
     /// By name.
     pub plugins: BTreeMap<String, PluginConfig>,
 }
@@ -65,6 +66,21 @@ pub struct BudgetConfig {
     /// In one day of the user's, all tasks together.
     pub usd_per_day: Option<f64>,
     pub usd_per_task: Option<f64>,
+}
+
+/// How the user is told that a task has ended on which nobody waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotifyConfig {
+    pub desktop: bool,
+    /// The user's own program, an absolute path or a name in PATH, and its
+    /// arguments; empty for none.
+    pub command: Vec<String>,
+}
+
+impl Default for NotifyConfig {
+    fn default() -> Self {
+        Self { desktop: true, command: Vec::new() }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@
 //! secret, because those say what is paid for with it; and for where a service is
 //! (`endpoint`), because that grants it. A `source` must be
 //! built in, and a digest stays as it is. Everything in `grants` must already be
-//! granted, except directories beneath the file's own. To accept more, the user
-//! names the file.
+//! granted, except directories beneath the file's own. The command in `notify` stays
+//! as it is, or goes. To accept more, the user names the file.
 
 mod spending;
 
@@ -45,7 +45,19 @@ pub fn check(found: &Found<'_>, mistakes: &mut Mistakes) {
             Checker { name, below, directory: found.directory, mistakes }.plugin(plugin);
         }
     }
+    check_notify(found, mistakes);
     spending::check(found, mistakes);
+}
+
+fn check_notify(found: &Found<'_>, mistakes: &mut Mistakes) {
+    let Some(command) = &found.says.notify.command else { return };
+    let words = |list: &[Located<String>]| -> Vec<String> {
+        list.iter().map(|word| word.value.clone()).collect()
+    };
+    let below = words(items(found.below.notify.command.as_ref()));
+    if !command.value.is_empty() && words(&command.value) != below {
+        refuse(mistakes, command.place, "name a command to be run when a task ends");
+    }
 }
 
 fn refuse(mistakes: &mut Mistakes, place: Place, deed: &str) {

@@ -4,6 +4,7 @@
 pub mod documents;
 mod error;
 pub mod http;
+pub mod notify;
 pub mod process;
 pub mod secrets;
 

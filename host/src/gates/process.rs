@@ -33,6 +33,7 @@ pub use self::child::Child;
 use self::directory::PrivateDirectory;
 pub use self::directory::clear_leftovers;
 use self::environment::Environment;
+pub use self::environment::is_secret;
 pub use self::group::end_all;
 use super::secrets::Secret;
 use super::{GateError, GateErrorKind};

@@ -217,7 +217,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::config::resolved::{BudgetConfig, ResearchConfig};
+    use crate::config::resolved::{BudgetConfig, NotifyConfig, ResearchConfig};
     use crate::config::{Grants, Limits, PluginConfig, PluginSource};
 
     fn config(commands: &[&str]) -> Config {
@@ -242,6 +242,7 @@ mod tests {
             plugins: BTreeMap::from([("agent".to_owned(), plugin)]),
             research: ResearchConfig::default(),
             budget: BudgetConfig::default(),
+            notify: NotifyConfig::default(),
         }
     }
 

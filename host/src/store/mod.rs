@@ -22,6 +22,7 @@ mod forecasts;
 mod identity;
 mod jobs;
 mod ledger;
+mod notices;
 mod owner;
 mod results;
 mod rounds;

@@ -1,7 +1,7 @@
 //! Tasks that go on without anybody who waits. Every process that serves, or works
 //! alone, looks after them: it takes up those that were left, stops working on
 //! those that were cancelled or taken over elsewhere, and tells vendors of jobs
-//! that nobody wants.
+//! that nobody wants, and the user of what has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -115,6 +115,7 @@ impl Tasks {
         for id in self.store.left_tasks().await? {
             self.take_up_one(&id).await;
         }
+        self.send_heralds().await;
         self.send_cancels().await
     }
 

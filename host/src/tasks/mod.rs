@@ -10,12 +10,14 @@ mod background;
 mod cancel;
 mod costs;
 mod estimate;
+mod notice;
 mod question;
 mod read;
 mod request;
 mod rescue;
 mod resume;
 mod running;
+mod tell;
 pub mod views;
 mod work;
 
@@ -74,6 +76,7 @@ pub struct Tasks {
     narrator: OnceLock<Narrator>,
     /// Somebody looks whether the running tasks are still ours.
     watching: AtomicBool,
+    heralds: tell::Heralds,
 }
 
 impl Tasks {
@@ -94,6 +97,7 @@ impl Tasks {
             taking_up: Mutex::default(),
             narrator: OnceLock::new(),
             watching: AtomicBool::new(false),
+            heralds: tell::Heralds::default(),
         }
     }
 
@@ -210,6 +214,7 @@ impl Tasks {
             let outcome = tasks.work(job, &worked_on).await;
             drop((listed, narrating));
             end.tell(outcome);
+            tasks.send_heralds().await;
         });
         (running, listening)
     }

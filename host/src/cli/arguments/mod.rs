@@ -111,6 +111,18 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
+    /// Tell that a task has ended; servers start it by themselves
+    #[command(hide = true)]
+    Herald(HeraldArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct HeraldArguments {
+    /// The task's id
+    #[arg(value_name = "ID")]
+    pub id: String,
+    #[command(flatten)]
+    pub documents: Documents,
 }
 
 #[derive(Debug, Args)]
@@ -282,9 +294,11 @@ impl Command {
             Self::Plugin(PluginCommand::List { json }) => (*json, Json::Plain),
             Self::Config(arguments) => (arguments.json, Json::Plain),
             Self::Doctor(arguments) => (arguments.json, Json::Plain),
-            Self::Task(_) | Self::Worker(_) | Self::Serve(_) | Self::Completions(_) => {
-                (false, Json::Plain)
-            }
+            Self::Task(_)
+            | Self::Worker(_)
+            | Self::Serve(_)
+            | Self::Completions(_)
+            | Self::Herald(_) => (false, Json::Plain),
         };
         wanted.then_some(form)
     }

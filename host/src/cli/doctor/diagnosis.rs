@@ -69,6 +69,7 @@ pub fn diagnose(facts: &Facts) -> Diagnosis {
     checks.extend(programs(facts));
     checks.extend(keys(facts));
     checks.extend(directories(facts));
+    checks.extend(notification(facts));
     let broken = checks.iter().filter(|check| check.state == State::Broken).count();
     let is_used = |name: &str| {
         facts.checkup.plugins.iter().any(|plugin| plugin.name == name && !plugin.used_by.is_empty())
@@ -325,6 +326,45 @@ fn directories(facts: &Facts) -> Vec<Check> {
     facts.directories.iter().map(of_directory).collect()
 }
 
+/// How the user is told that a task has ended. What cannot be shown is written down,
+/// so a desktop that is not there is no fault.
+fn notification(facts: &Facts) -> Vec<Check> {
+    const AREA: &str = "Notification";
+    let mut checks = Vec::new();
+    // With a broken configuration nothing is known of it.
+    if facts.checkup.configuration.is_err() {
+        return checks;
+    }
+    checks.push(match &facts.checkup.notification.desktop {
+        Some(Ok(service)) => check(AREA, "desktop", State::Ok, service, None),
+        Some(Err(reason)) => check(
+            AREA,
+            "desktop",
+            State::Absent,
+            reason,
+            facts.hook.is_none().then(|| {
+                "the end of a task is written to notifications.log in the data directory; name a \
+                 program of yours with `command` in [notify] of plugins.toml to be told"
+                    .to_owned()
+            }),
+        ),
+        None => check(AREA, "desktop", State::Absent, "switched off in [notify]", None),
+    });
+    if let Some(hook) = &facts.hook {
+        checks.push(match &hook.path {
+            Some(path) => check(AREA, "command", State::Ok, path.display().to_string(), None),
+            None => check(
+                AREA,
+                "command",
+                State::Broken,
+                format!("there is no program {}", hook.name),
+                Some("correct `command` in [notify] of plugins.toml".to_owned()),
+            ),
+        });
+    }
+    checks
+}
+
 impl Diagnosis {
     pub fn as_text(&self, look: Look) -> String {
         let mut text = format!("bathysphere {}\n", self.version);
@@ -378,7 +418,7 @@ mod tests {
 
     use super::super::facts::{Directory, Program};
     use super::*;
-    use crate::cli::desk::Checkup;
+    use crate::cli::desk::{Checkup, Notification};
     use crate::cli::plugin::tests as plugins;
 
     fn program(name: &str, purpose: &str, path: Option<&str>) -> Program {
@@ -408,6 +448,7 @@ mod tests {
                 directory("configuration", DirectoryState::Creatable),
                 directory("data", DirectoryState::Writable),
             ],
+            hook: None,
             checkup: Checkup {
                 configuration: Ok(Vec::new()),
                 plugins: vec![plugins::strategy(), plugins::documents(), plugins::web()],
@@ -417,6 +458,10 @@ mod tests {
                     files: Some(1234),
                     problem: None,
                 }],
+                notification: Notification {
+                    desktop: Some(Ok("gnome-shell 48.1".to_owned())),
+                    command: Vec::new(),
+                },
             },
         }
     }
@@ -545,5 +590,30 @@ mod tests {
             .unwrap();
         assert_eq!(key["state"], "ok");
         assert_eq!(key["detail"], "set; no plugin here uses it");
+    }
+
+    #[test]
+    fn without_a_desktop_one_is_told_where_to_look_or_by_ones_own_program() {
+        let told = |facts: &Facts| {
+            let checks = diagnose(facts).checks;
+            let told = checks.into_iter().filter(|check| check.area == "Notification");
+            told.map(|check| (check.name, check.state, check.detail, check.advice.is_some()))
+                .collect::<Vec<_>>()
+        };
+        let mut facts = healthy();
+        let reason = "there is no session bus here".to_owned();
+        facts.checkup.notification.desktop = Some(Err(reason.clone()));
+        let desktop = |advised| ("desktop".to_owned(), State::Absent, reason.clone(), advised);
+        assert_eq!(told(&facts), [desktop(true)]);
+
+        facts.hook = Some(program("ntfy", "", Some("/usr/bin/ntfy")));
+        let hook = ("command".to_owned(), State::Ok, "/usr/bin/ntfy".to_owned(), false);
+        assert_eq!(told(&facts), [desktop(false), hook]);
+
+        facts.hook = Some(program("ntfy", "", None));
+        let hook =
+            ("command".to_owned(), State::Broken, "there is no program ntfy".to_owned(), true);
+        assert_eq!(told(&facts), [desktop(false), hook]);
+        assert_eq!(diagnose(&facts).broken, 1);
     }
 }

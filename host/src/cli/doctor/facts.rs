@@ -24,6 +24,8 @@ pub struct Facts {
     /// Names of variables, and whether each is set.
     pub keys: Vec<(String, bool)>,
     pub directories: Vec<Directory>,
+    /// The program of the user's that is run when a task ends.
+    pub hook: Option<Program>,
     pub checkup: Checkup,
 }
 
@@ -71,7 +73,13 @@ pub fn gather(checkup: Checkup) -> Facts {
             }
         }
     }
+    let hook = checkup.notification.command.first().map(|name| Program {
+        path: find_program(name, &path),
+        name: name.clone(),
+        purpose: String::new(),
+    });
     Facts {
+        hook,
         programs: programs
             .into_iter()
             .map(|(name, purpose)| Program { path: find_program(&name, &path), name, purpose })

@@ -1,6 +1,7 @@
 //! From text to `raw`: shapes, types and ranges, with every mistake at its place.
 //! It looks at one file alone, and touches nothing that the file names.
 
+mod notify;
 mod numbers;
 mod plugin;
 mod settings;
@@ -130,6 +131,7 @@ impl Reader<'_> {
                 "documents" => config.documents = self.backends("documents", key, item),
                 "research" => config.research = self.numbers("research", key, item, RESEARCH),
                 "budget" => config.budget = self.numbers("budget", key, item, BUDGET),
+                "notify" => config.notify = self.notify(key, item),
                 "plugins" => {
                     for (name, item) in self.entries("plugins", key, item) {
                         let plugin = self.plugin(name, item);
@@ -139,7 +141,7 @@ impl Reader<'_> {
                 _ => self.unknown(
                     key,
                     "at the top of the file",
-                    &["use", "tools", "documents", "research", "budget", "plugins"],
+                    &["use", "tools", "documents", "research", "budget", "notify", "plugins"],
                 ),
             }
         }

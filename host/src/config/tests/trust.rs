@@ -123,3 +123,30 @@ fn a_found_file_may_pin_but_not_pin_anew() {
     let error = with("2", &ones).unwrap_err().to_string();
     assert!(error.contains("may not change the digest that pins `mine`"), "{error}");
 }
+
+#[test]
+fn a_found_file_may_not_name_a_command_for_the_end_of_a_task() {
+    let own = "[notify]\ncommand = [\"ntfy\", \"publish\"]\n";
+    let here = "[notify]\ndesktop = false\ncommand = [\"ntfy\", \"publish\", \"evil\"]\n";
+    insta::assert_snapshot!(World::new().own(own).here(here).error(), @r#"
+    a file that was found in the working directory, and not named by you, may not name a command to be run when a task ends
+      --> plugins.toml:3:11
+       |
+     3 | command = ["ntfy", "publish", "evil"]
+       |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    hint: if you trust this file, run with --config ./plugins.toml to accept it
+    "#);
+    assert!(World::new().here(own).error().contains("name a command"));
+
+    // It may say the same again, have none, and choose the rest.
+    let quiet = format!("{own}desktop = false\n");
+    let notify = World::new().own(own).here(&quiet).loaded().config.notify;
+    assert_eq!(
+        notify,
+        NotifyConfig { desktop: false, command: vec!["ntfy".into(), "publish".into()] }
+    );
+    let none = World::new().own(own).here("[notify]\ncommand = []\n").loaded().config.notify;
+    assert_eq!(none, NotifyConfig::default());
+    let named = World::new().own(own).here(here).flag("plugins.toml").loaded().config.notify;
+    assert_eq!(named.command.len(), 3);
+}

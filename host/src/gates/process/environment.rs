@@ -152,11 +152,16 @@ impl Environment {
     }
 }
 
+/// Whether a variable holds a secret, by its name.
+pub fn is_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    SECRET_SUFFIXES.iter().any(|suffix| upper.ends_with(suffix))
+}
+
 /// The secrets that a variable holds, in every form a program may print them: as
 /// they are, line by line (output is read so), and as JSON writes them.
 fn secrets_in(name: &str, value: &str) -> Vec<Secret> {
-    let upper = name.to_ascii_uppercase();
-    let secret = if SECRET_SUFFIXES.iter().any(|suffix| upper.ends_with(suffix)) {
+    let secret = if is_secret(name) {
         value
     } else if let Some(login) = login_of(value) {
         login

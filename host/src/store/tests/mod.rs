@@ -3,6 +3,7 @@
 mod forecasts;
 mod ledger;
 mod life;
+mod notices;
 mod ownership;
 #[cfg(unix)]
 mod processes;
