@@ -247,7 +247,7 @@ async fn many_at_once_are_no_trouble() {
     let all = ids.join_all().await;
     let log = api.log();
     for (input, id) in all {
-        assert_eq!(log.ids(&input), [id.clone()]);
+        assert_eq!(log.ids(&input), std::slice::from_ref(&id));
         assert_eq!(log.polls(&id), 3);
     }
     assert_eq!(log.inputs().len(), MANY);

@@ -14,7 +14,9 @@
 
 mod answers;
 mod http;
+mod interaction;
 mod log;
+mod reply;
 mod script;
 mod validate;
 
@@ -28,7 +30,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use self::http::{Request, Response};
+use self::interaction::{Interaction, gone};
 pub use self::log::{Entry, Log, What};
+use self::reply::Reply;
 pub use self::script::{Ending, Fault, Script, Until};
 use super::program::DEADLINE;
 
@@ -60,31 +64,6 @@ struct State {
     released: HashSet<String>,
     log: Log,
     closing: bool,
-}
-
-struct Interaction {
-    id: Arc<str>,
-    input: Arc<str>,
-    agent: String,
-    script: Script,
-    created: String,
-    started: Instant,
-    /// Polls that came, and those that were answered truly.
-    polls: usize,
-    looked_at: usize,
-    cancels: usize,
-    cancelled: bool,
-    /// Once it was over it stays so.
-    over: bool,
-}
-
-/// What is done with a connection.
-enum Reply {
-    Answer(Response),
-    Half(Response),
-    Cut,
-    Hang,
-    Later(Duration, Response),
 }
 
 impl Interactions {
@@ -300,19 +279,7 @@ impl State {
             let id: Arc<str> = format!("v1_{}", uuid::Uuid::new_v4().simple()).into();
             entry.id = Some(Arc::clone(&id));
             let released = self.released.contains(&*input);
-            let mut interaction = Interaction {
-                id: Arc::clone(&id),
-                input,
-                agent,
-                script,
-                created: now(),
-                started: Instant::now(),
-                polls: 0,
-                looked_at: 0,
-                cancels: 0,
-                cancelled: false,
-                over: false,
-            };
+            let mut interaction = Interaction::new(Arc::clone(&id), input, agent, script);
             let response = interaction.show(released);
             self.interactions.insert(id, interaction);
             fault.after(response)
@@ -366,177 +333,4 @@ impl State {
         self.log.0.push(Entry { what, at, input, id, status, complaint: None, agent: None });
         reply
     }
-}
-
-impl Interaction {
-    fn is_over(&mut self, released: bool) -> bool {
-        self.over = self.over
-            || match self.script.until {
-                Until::AtOnce => true,
-                Until::Polls(polls) => self.looked_at > polls,
-                Until::Elapsed(time) => self.started.elapsed() >= time,
-                Until::Released => released,
-                Until::Never => false,
-            };
-        self.over
-    }
-
-    /// How many of the steps can be seen by now.
-    fn visible(&self, steps: usize) -> usize {
-        match self.script.until {
-            _ if self.over => steps,
-            Until::Polls(polls) if polls > 0 => (steps * self.looked_at / (polls + 1)).min(steps),
-            Until::Elapsed(time) if !time.is_zero() => {
-                let part = self.started.elapsed().as_secs_f64() / time.as_secs_f64();
-                ((steps as f64 * part) as usize).min(steps)
-            }
-            _ => self.looked_at.min(steps),
-        }
-    }
-
-    fn show(&mut self, released: bool) -> Response {
-        let over = self.is_over(released);
-        if let (true, Ending::Gone(status), false) = (over, &self.script.ending, self.cancelled) {
-            return gone(*status);
-        }
-        Response::json(200, &self.interaction())
-    }
-
-    fn cancel(&mut self, released: bool) -> Response {
-        let over = self.is_over(released);
-        if self.script.refuses_cancel || (over && !self.cancelled) {
-            if let (true, Ending::Gone(status)) = (over, &self.script.ending) {
-                return gone(*status);
-            }
-            let message = "The interaction cannot be cancelled in its current state.";
-            return Response::json(400, &answers::error("failed_precondition", message));
-        }
-        self.cancelled = true;
-        Response::json(200, &self.interaction())
-    }
-
-    /// As it is now.
-    fn interaction(&self) -> Value {
-        let Script { rounds, ending, report, .. } = &self.script;
-        let over = self.over && !self.cancelled;
-        let mut steps = answers::steps(&self.input, *rounds);
-        steps.truncate(if self.cancelled {
-            self.looked_at.min(steps.len())
-        } else {
-            self.visible(steps.len())
-        });
-        let output = match report {
-            Some(text) => answers::of_text(text, Vec::new()),
-            None => answers::output(&self.input, *rounds),
-        };
-        let (status, written) = match ending {
-            _ if self.cancelled => ("cancelled", false),
-            _ if !over => ("in_progress", false),
-            Ending::Completed => ("completed", true),
-            Ending::Empty => ("completed", false),
-            Ending::Failed(..) => ("failed", false),
-            Ending::Status(word, written) => (word.as_str(), *written),
-            Ending::Gone(_) => ("in_progress", false),
-        };
-        let mut shown = json!({
-            "id": &*self.id,
-            "object": "interaction",
-            "status": status,
-            "agent": self.agent,
-            "created": self.created,
-            "updated": now(),
-        });
-        if written {
-            steps.push(output);
-        }
-        if !steps.is_empty() {
-            shown["steps"] = steps.into();
-        }
-        if let (true, Ending::Failed(code, message)) = (over, ending) {
-            shown["errors"] = json!([{ "code": code, "message": message }]);
-        }
-        if over || self.cancelled {
-            let rounds = if self.cancelled { self.looked_at.min(*rounds) } else { *rounds };
-            shown["usage"] = answers::usage(rounds);
-        }
-        shown
-    }
-}
-
-impl Fault {
-    /// The answer of one that takes nothing.
-    fn before(&self) -> Option<Reply> {
-        Some(match self {
-            Self::Status(status) => Reply::Answer(Response::json(
-                *status,
-                &answers::error(*status, "The stand-in was told to."),
-            )),
-            Self::RateLimited(seconds) => {
-                let body = answers::error("rate_limit_exceeded", "Too many requests.");
-                let mut response = Response::json(429, &body);
-                response.headers.push(("retry-after", seconds.to_string()));
-                Reply::Answer(response)
-            }
-            Self::RetryInfo(seconds) => {
-                Reply::Answer(Response::json(429, &answers::retry_info(*seconds)))
-            }
-            Self::CutBefore => Reply::Cut,
-            _ => return None,
-        })
-    }
-
-    /// What becomes of the true answer.
-    fn after(&self, response: Response) -> Reply {
-        let body = || serde_json::from_slice::<Value>(&response.body).unwrap_or_default();
-        Reply::Answer(match self {
-            Self::Delay(delay) => return Reply::Later(*delay, response),
-            Self::CutAfter => return Reply::Cut,
-            Self::CutMiddle => return Reply::Half(response),
-            Self::Hang => return Reply::Hang,
-            Self::TakenThen(status) => Response::json(
-                *status,
-                &answers::error(*status, "Something broke on the way back."),
-            ),
-            Self::Says(words) => {
-                Response { status: 200, headers: Vec::new(), body: words.clone().into_bytes() }
-            }
-            Self::Huge(bytes) => {
-                let padding = "x".repeat(*bytes);
-                let body = format!("{{\"status\": \"in_progress\", \"padding\": \"{padding}\"}}");
-                Response { status: 200, headers: Vec::new(), body: body.into_bytes() }
-            }
-            Self::OtherId => {
-                let mut body = body();
-                body["id"] = "v1_ffffffffffffffffffffffffffffffff".into();
-                Response::json(200, &body)
-            }
-            Self::WrongTypes => {
-                let lies = json!({
-                    "id": 5, "status": ["completed"], "steps": { "type": "model_output" },
-                    "usage": "much", "agent": null, "errors": 7,
-                });
-                Response::json(200, &lies)
-            }
-            _ => response,
-        })
-    }
-}
-
-impl Reply {
-    fn status(&self) -> Option<u16> {
-        match self {
-            Self::Answer(response) | Self::Later(_, response) => Some(response.status),
-            Self::Half(_) | Self::Cut | Self::Hang => None,
-        }
-    }
-}
-
-fn gone(status: u16) -> Response {
-    let code = if status == 403 { "permission_denied" } else { "not_found" };
-    Response::json(status, &answers::error(code, "Interaction not found or not accessible."))
-}
-
-/// As the vendor writes it, to the second.
-fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -37,7 +37,7 @@ impl ResearchBackend {
         .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(loaded.warnings, [""; 0]);
         let key = key.map(str::to_owned);
-        let secrets = Secrets::new(["GEMINI_API_KEY"], |_| key.clone().map(Into::into));
+        let secrets = Secrets::new(["GEMINI_API_KEY"], |_| key.clone());
         // Compiled once for all tests, as for all processes of a user.
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache/bathysphere");
         let plugins = Plugins::new(Arc::new(loaded.config), Arc::new(secrets), cache);

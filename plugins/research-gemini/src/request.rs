@@ -49,7 +49,8 @@ pub fn create(settings: &Settings, input: &str, agent: &str) -> Result<http::Req
         },
     });
     let seconds = settings.start_timeout_seconds;
-    request("POST", address(settings, "")?, Some(body.to_string().into_bytes()), seconds)
+    let body = body.to_string().into_bytes();
+    Ok(request("POST", address(settings, "")?, Some(body), seconds))
 }
 
 pub fn existing(settings: &Settings, id: &str, deed: Deed) -> Result<http::Request, Error> {
@@ -62,7 +63,7 @@ pub fn existing(settings: &Settings, id: &str, deed: Deed) -> Result<http::Reque
         Deed::Delete => ("DELETE", ""),
     };
     let url = address(settings, &format!("/{}{after}", encoded(id)))?;
-    request(method, url, None, settings.timeout_seconds)
+    Ok(request(method, url, None, settings.timeout_seconds))
 }
 
 /// Whether an interaction of that id can be asked for: a segment of one or two dots
@@ -77,24 +78,19 @@ fn address(settings: &Settings, path: &str) -> Result<String, Error> {
     Ok(format!("{base}/v1/interactions{path}"))
 }
 
-fn request(
-    method: &str,
-    url: String,
-    body: Option<Vec<u8>>,
-    seconds: u32,
-) -> Result<http::Request, Error> {
+fn request(method: &str, url: String, body: Option<Vec<u8>>, seconds: u32) -> http::Request {
     let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     if body.is_some() {
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
-    Ok(http::Request {
+    http::Request {
         method: method.to_owned(),
         url,
         headers,
         body,
         timeout_ms: Some(seconds.saturating_mul(1000)),
         max_bytes: None,
-    })
+    }
 }
 
 fn encoded(id: &str) -> String {

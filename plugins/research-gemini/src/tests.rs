@@ -27,6 +27,7 @@ impl Outside for Script {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it stands beside errors of the gate")]
 fn raw(status: u16, body: impl Into<Vec<u8>>) -> Result<Response, Error> {
     Ok(Response { status, headers: Vec::new(), body: body.into(), url: String::new() })
 }

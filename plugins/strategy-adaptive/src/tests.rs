@@ -125,7 +125,7 @@ fn run(
             Step::Gather(gather) => asked.push(gather.queries.clone()),
             Step::Ask(ask) => asked.push(vec![ask.prompt.clone()]),
             Step::Delegate(delegate) => asked.push(vec![delegate.input.clone()]),
-            other => panic!("{other:?}"),
+            Step::Other(name) => panic!("not a step: {name}"),
         }
         let last = brings.last().unwrap_or(&NOTHING);
         carry_out(&mut situation, &decision.step, brings.get(number).unwrap_or(last));

@@ -122,10 +122,10 @@ pub fn output(input: &str, rounds: usize) -> Value {
     for source in 1..=sources {
         let _ = writeln!(text, "{source}. [{}]({})", page(source).0, address(source));
     }
-    of_text(&text, annotations)
+    of_text(&text, &annotations)
 }
 
-pub fn of_text(text: &str, annotations: Vec<Value>) -> Value {
+pub fn of_text(text: &str, annotations: &[Value]) -> Value {
     json!({
         "type": "model_output",
         "content": [{ "type": "text", "text": text, "annotations": annotations }],

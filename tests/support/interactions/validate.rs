@@ -92,7 +92,7 @@ fn agent_config(config: &Value) -> Result<(), Refusal> {
 pub fn poll(query: &str) -> Result<(), Refusal> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
-            Some(("stream", "false")) | Some(("include_input", "true" | "false")) => {}
+            Some(("stream", "false") | ("include_input", "true" | "false")) => {}
             Some(("stream", "true")) => {
                 return Err(invalid("The stand-in does not stream."));
             }

@@ -13,8 +13,8 @@ fn the_defaults_stand_alone() {
         assert_eq!(plugin.source, PluginSource::Builtin(plugin.name.clone()));
         // Nothing is granted but the one program that an agent is made of, and the one
         // service, with its key, that a research backend is.
-        let Grants { commands, hosts, secrets, .. } = plugin.grants.clone();
-        let few = Grants { commands, hosts, secrets, ..Grants::default() };
+        let Grants { hosts, commands, secrets, .. } = plugin.grants.clone();
+        let few = Grants { hosts, commands, secrets, ..Grants::default() };
         let grants = Grants { environment: Vec::new(), ..plugin.grants.clone() };
         assert_eq!(grants, few, "{}", plugin.name);
         let services = usize::from(plugin.name == "research-gemini");

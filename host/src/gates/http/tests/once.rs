@@ -147,7 +147,7 @@ async fn a_connection_that_is_closed_at_once_leaves_it_open() {
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            drop(stream)
+            drop(stream);
         }
     });
     let gate = gate(vec![host("127.0.0.1", port)]);
