@@ -48,7 +48,6 @@ fn a_deep_search_has_its_cost_in_the_answer_in_history_and_in_costs() {
     let answer = user.deep_search("How deep did it dive?").answer;
     let spent = 2.0 * (RUN + SEARCH);
     assert_dollars(&answer["cost_usd"], spent);
-    assert_dollars(&answer["usage"]["cost_usd"], spent);
 
     let id = answer["task_id"].as_str().expect("an id");
     let shown = user.run(["show", "--json", id]).assert_success().json();
@@ -105,7 +104,7 @@ fn ones_own_prices_hold_and_a_mistake_in_them_is_told() {
 
 #[test]
 fn beyond_the_days_budget_nothing_is_sent() {
-    let user = Researcher::with_config("[budget]\nusd_per_day = 0.001\n");
+    let user = Researcher::with_config("[budget]\nusd_per_day = 0.01\n");
     user.fake.otherwise(&Run::searches(
         "depth",
         &[("A log", "https://log.example/")],
@@ -117,7 +116,7 @@ fn beyond_the_days_budget_nothing_is_sent() {
     let answer = refused.json();
     assert_eq!(answer["error"]["code"], "BUDGET_EXCEEDED", "{answer:#}");
     let said = answer["error"]["message"].as_str().expect("a message");
-    assert!(said.contains("the day's budget of $0.00 is used up: $0.01 spent"), "{said}");
+    assert!(said.contains("the day's budget of $0.01 is used up: $0.02 spent"), "{said}");
     assert!(answer["error"]["hint"].as_str().is_some_and(|hint| hint.contains("usd_per_day")));
     assert_eq!(user.fake.runs().len(), 1);
     assert_eq!(costs(&user, &[])["total"]["calls"], 1);

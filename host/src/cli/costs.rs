@@ -287,6 +287,8 @@ fn worth(estimates: &Estimates) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::tasks::Today;
 
@@ -368,11 +370,11 @@ pub(super) mod tests {
         for by in [CostsBy::Day, CostsBy::Backend, CostsBy::Task] {
             let costs = costs(by);
             shown.push_str(&as_text(&costs, Look::default()));
-            shown.push_str(&format!("{}\n\n", footnotes(&costs).join("\n")));
-            shown.push_str(&format!("{}\n", as_text(&costs, look)));
+            let notes = footnotes(&costs).join("\n");
+            let _ = writeln!(shown, "{notes}\n\n{}", as_text(&costs, look));
         }
         shown.push_str(&estimates_as_text(&estimates(), Look::default()));
-        shown.push_str(&format!("{}\n\n", worth(&estimates())));
+        let _ = writeln!(shown, "{}\n", worth(&estimates()));
         shown.push_str(&estimates_as_text(&estimates(), look));
         insta::assert_snapshot!(shown);
     }

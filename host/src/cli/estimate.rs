@@ -37,10 +37,11 @@ fn as_text(estimate: &Estimate, look: Look) -> String {
     if let Some(held) = estimate.past_intervals_held.as_deref()
         && !rests_on.contains(held)
     {
-        rests_on.push_str(&format!("; such ranges held for {held}"));
+        rests_on = format!("{rests_on}; such ranges held for {held}");
     }
     if estimate.based_on_runs > 0 && !rests_on.contains(&estimate.based_on_runs.to_string()) {
-        rests_on.push_str(&format!(" ({})", count(estimate.based_on_runs.into(), "past run")));
+        let runs = count(estimate.based_on_runs.into(), "past run");
+        rests_on = format!("{rests_on} ({runs})");
     }
     let lines = [
         ("Complexity", one_line(&estimate.query_complexity)),

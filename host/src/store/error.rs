@@ -227,15 +227,21 @@ pub(super) fn fault_of(failure: rusqlite::ffi::Error) -> Fault {
 
 fn over_budget(limit: f64, spent: f64, reserved: f64, wanted: f64) -> String {
     let dollars = |amount: f64| format!("${amount:.2}");
-    let mut text =
-        format!("the day's budget of {} is used up: {} spent", dollars(limit), dollars(spent));
-    if reserved > 0.0 {
-        text.push_str(&format!(", {} held for tasks that run", dollars(reserved)));
-    }
-    if wanted > 0.0 {
-        text.push_str(&format!(", and this may cost up to {}", dollars(wanted)));
-    }
-    text
+    let held = if reserved > 0.0 {
+        format!(", {} held for tasks that run", dollars(reserved))
+    } else {
+        String::new()
+    };
+    let asked = if wanted > 0.0 {
+        format!(", and this may cost up to {}", dollars(wanted))
+    } else {
+        String::new()
+    };
+    format!(
+        "the day's budget of {} is used up: {} spent{held}{asked}",
+        dollars(limit),
+        dollars(spent)
+    )
 }
 
 fn list(ids: &[String]) -> String {

@@ -38,7 +38,7 @@ pub fn alike<'a>(
         })
         .collect();
     let least = settings.min_runs.max(1) as usize;
-    let circles: [(&str, fn(&Likeness<'_>) -> bool); 4] = [
+    let circles: [(&str, IsInside); 4] = [
         ("of the same complexity", |run| run.model && run.plan && run.complexity),
         ("with the same plan", |run| run.model && run.plan),
         ("with the same model", |run| run.model),
@@ -57,6 +57,8 @@ pub fn alike<'a>(
         enough: false,
     }
 }
+
+type IsInside = fn(&Likeness<'_>) -> bool;
 
 struct Likeness<'a> {
     run: &'a PastRun,

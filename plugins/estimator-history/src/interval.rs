@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_cap_holds_for_all_of_it() {
         let range = Interval::new(1.0, 2.0, 3.0);
-        assert_eq!(range.capped(2.5).high, 2.5);
+        assert_eq!(range.capped(2.5), Interval { low: 1.0, likely: 2.0, high: 2.5 });
         assert_eq!(range.capped(0.5), Interval { low: 0.5, likely: 0.5, high: 0.5 });
         assert_eq!(range.capped(f64::NAN), range);
         assert_eq!(range.capped(-1.0), range);

@@ -369,8 +369,8 @@ Examples:
   bathysphere costs --json --since all | jq .total.cost_usd
 
 Counted are all calls of backends that may cost something, by list prices; a prices.toml
-in your configuration directory is laid over the built-in ones. `usd_per_day` in [budget]
-of plugins.toml sets a limit.")]
+in your configuration directory is laid over the built-in ones. READ and WRITTEN are
+tokens. `usd_per_day` in [budget] of plugins.toml sets a limit.")]
 pub struct CostsArguments {
     /// What to sum together
     #[arg(long, value_enum, default_value_t)]

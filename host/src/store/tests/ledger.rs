@@ -19,12 +19,9 @@ async fn spend(store: &Store, claim: &Claim, plugin: &str, cost_usd: Option<f64>
     store.finish_call(claim, number, costs(cost_usd)).await.unwrap();
 }
 
-fn budget(limit_usd: f64, reserve_usd: f64) -> Option<Budget> {
-    Some(Budget { since: 0, limit_usd, reserve_usd })
-}
-
 async fn paid(store: &Store, claim: &Claim, limit: f64, reserve: f64) -> Result<u32, StoreError> {
-    store.begin_paid_call(claim, call("start"), budget(limit, reserve)).await
+    let budget = Budget { since: 0, limit_usd: limit, reserve_usd: reserve };
+    store.begin_paid_call(claim, call("start"), Some(budget)).await
 }
 
 #[track_caller]
