@@ -55,6 +55,9 @@ pub trait Desk: Send + Sync {
     /// The task with this id, or the only one whose id begins so.
     async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport>;
 
+    /// Where the user's own templates are.
+    fn config_directory(&self) -> Result<PathBuf, ErrorReport>;
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
 
     /// Every value of the configuration, and where it comes from.

@@ -13,7 +13,7 @@ use super::terminal::Color;
 /// Every command stands in one group.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Ask", &["search", "deep-search", "deep-research", "research", "find"]),
-    ("Look back", &["history", "show"]),
+    ("Look back", &["history", "show", "save"]),
     ("Serve", &["serve"]),
     ("Set up", &["doctor", "plugin", "config", "completions"]),
 ];
@@ -128,6 +128,7 @@ mod tests {
             &["find", "--help"],
             &["history", "--help"],
             &["show", "--help"],
+            &["save", "--help"],
             &["serve", "--help"],
             &["plugin", "list", "--help"],
             &["config", "--help"],
@@ -156,6 +157,8 @@ mod tests {
             &["deep-search", "x", "--resume", "0198"],
             &["show"],
             &["show", "0198", "--json", "--format", "markdown"],
+            &["save"],
+            &["save", "0198", "--format", "pdf"],
             &["-v", "-q", "history"],
             &["completions", "tcsh"],
         ];

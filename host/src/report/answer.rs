@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{ErrorReport, Outcome, TaskStatus, short_id, summary_of};
-use super::render_markdown;
+use super::{readable, render_markdown};
 use crate::plugins::contract::{Round, Source, Usage};
 
 /// What `search`, `deep_search` and `deep_research` return.
@@ -186,15 +186,15 @@ fn note(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// A report that an agent wrote is handed on as it is; findings are laid out as a
-/// report.
+/// A report that an agent wrote is handed on as it is, but for marks that only its
+/// writer can read; findings are laid out as a report.
 fn result(outcome: &Outcome) -> Option<String> {
     let nothing = outcome.found_nothing();
     if nothing && outcome.status != TaskStatus::Completed {
         return None;
     }
     Some(if outcome.findings.is_empty() && !nothing {
-        outcome.answer.clone()
+        readable(outcome, true).unwrap_or_else(|| outcome.answer.clone())
     } else {
         render_markdown(outcome)
     })

@@ -1,10 +1,9 @@
 //! Reports as people see them, and the outcomes that other tests print too.
 
-use super::ErrorReport;
 use super::*;
 use crate::plugins::contract::{
-    ErrorKind, Level, Location, Plan, PluginError, Quality, Question, SearchDepth, Source,
-    StopReason, Usage,
+    Citation, ErrorKind, Finding, Level, Location, Plan, PluginError, Quality, Question, Round,
+    SearchDepth, Source, StopReason, Usage,
 };
 
 pub fn source(url: &str, lines: (u32, u32), title: &str, heading: &str) -> Source {
@@ -180,6 +179,143 @@ pub fn written() -> Outcome {
     }
 }
 
+/// Research that a vendor did: one long round, with the vendor's own marks and
+/// ranges.
+pub fn researched() -> Outcome {
+    let answer = "# The state of tidal power\n\n\
+        [cite_start]Tidal power is small but certain: the sea keeps its hours [cite: 1, 2]. \
+        The Rance has run since 1966.[cite: 3]\n\n\
+        ## Barrages\n\n\
+        | site | power | since |\n|---|---:|---|\n| Rance | 240 MW | 1966 [cite: 3] |\n| Sihwa | 254 MW | 2011 |\n\n\
+        ## Streams\n\n\
+        MeyGen fed 51 GWh into the grid by 2023. It runs with `AR1500` turbines; \
+        see [its owner](https://owner.example/meygen).\n\n\
+        > Certain as the almanac. [cite: 2]\n\n\
+        1. Storm surge is left out [cite: 9].\n2. So is ice.\n\n\
+        ```text\n[cite: 1] stays as it is in code\n```\n\n\
+        **Sources:**\n\
+        1. [tides.example](https://tides.example/power)\n\
+        2. [almanac.example](https://almanac.example/tables)\n\
+        3. [rance.example](https://rance.example/history?lang=fr&page=2)\n";
+    let grid = page("https://grid.example/2023", "Generation in 2023, by source");
+    let start = answer.find("MeyGen fed").unwrap();
+    let sources = vec![
+        page("https://tides.example/power", "Tidal power, an overview"),
+        page("https://almanac.example/tables", "Tables"),
+        page("https://rance.example/history?lang=fr&page=2", ""),
+        grid.clone(),
+        page("https://forum.example/t/42", "Which turbine? [solved]"),
+    ];
+    let usage = Usage {
+        input_tokens: 251_300,
+        output_tokens: 60_120,
+        searches: 82,
+        pages: 41,
+        cost_usd: Some(2.4137),
+        ..Usage::default()
+    };
+    let citations = vec![Citation {
+        source: grid,
+        start: start as u32,
+        end: (start + "MeyGen fed 51 GWh into the grid by 2023".len()) as u32,
+    }];
+    let delegated = Round {
+        step: "delegate".to_owned(),
+        answer: Some(answer.to_owned()),
+        sources: sources.clone(),
+        citations: citations.clone(),
+        usage: usage.clone(),
+        duration_ms: 1_112_000,
+        ..round(1, &["tidal power Europe", "Rance barrage output", "MeyGen generation 2023"], 0, 5)
+    };
+    Outcome {
+        tool: outcome::START_DEEP_RESEARCH.to_owned(),
+        question: Question {
+            text: "What is the state of tidal power in Europe?".to_owned(),
+            ..Question::default()
+        },
+        plan: None,
+        rounds: vec![delegated],
+        answer: answer.to_owned(),
+        citations,
+        findings: Vec::new(),
+        sources,
+        stop_reason: Some(StopReason::GoodEnough),
+        usage,
+        model: Some("deep-research-preview-04-2026".to_owned()),
+        finished_at: Some("2026-03-01T09:48:32Z".to_owned()),
+        duration_ms: 1_112_000,
+        ..found()
+    }
+}
+
+/// A long one of its kind: about so many bytes, with all that such reports hold.
+pub fn long(bytes: usize) -> Outcome {
+    use std::fmt::Write as _;
+    let mut outcome = researched();
+    let sources: Vec<Source> = (1..=120)
+        .map(|number| {
+            let url = format!("https://s{}.example/paper/{number}?v=2", number % 17);
+            page(&url, &format!("Paper {number}: on the age of the tide"))
+        })
+        .collect();
+    let mut answer = String::from("# Tides, at length\n");
+    let mut part = 0;
+    while answer.len() < bytes {
+        part += 1;
+        let _ = write!(
+            answer,
+            "\n## Part {part}: ports and their constants\n\n\
+             [cite_start]The port of part {part} keeps **its own** constants, and *nobody* else's \
+             [cite: {}, {}]. High water follows the moon's transit by `{part}` minutes, see \
+             [the table](https://almanac.example/{part}) and what is said below; the rest is weather, \
+             which no table knows, and which this paragraph goes on about at some length.[cite: {}]\n\n\
+             ### Figures of part {part}\n\n\
+             | month | range | lag |\n|---|---:|---:|\n| March | 6.1 m | 41 min [cite: {}] |\n| June | 4.9 m | 39 min |\n\n\
+             - the first of them;\n- the second, with `code`;\n  - and one below it.\n",
+            part % 120 + 1,
+            (part * 7) % 120 + 1,
+            (part * 13) % 120 + 1,
+            (part * 3) % 120 + 1,
+        );
+    }
+    outcome.citations = (0..answer.len() as u32)
+        .step_by(900)
+        .map(|start| Citation {
+            source: sources[start as usize / 900 % 120].clone(),
+            start,
+            end: start + 80,
+        })
+        .collect();
+    outcome.rounds[0].answer = Some(answer.clone());
+    outcome.rounds[0].citations.clone_from(&outcome.citations);
+    outcome.rounds[0].sources.clone_from(&sources);
+    outcome.answer = answer;
+    outcome.sources = sources;
+    outcome
+}
+
+/// The same, ended in the middle of its work.
+pub fn ended_midway(status: TaskStatus) -> Outcome {
+    let mut outcome = researched();
+    outcome.status = status;
+    outcome.answer =
+        "# The state of tidal power\n\nThe Rance has run since 1966.[cite: 3] And".to_owned();
+    outcome.citations.clear();
+    outcome.rounds[0].answer = None;
+    outcome.stop_reason = None;
+    if status == TaskStatus::Failed {
+        let message = "Research session expired on Gemini servers. Task was interrupted and cannot be recovered.";
+        outcome.rounds[0].error = Some(PluginError::new(ErrorKind::NotFound, message));
+        outcome.error = Some(ErrorReport {
+            code: "NOT_FOUND".to_owned(),
+            message: message.to_owned(),
+            hint: None,
+        });
+    }
+    outcome
+}
+
 pub fn nothing_found() -> Outcome {
     Outcome {
         findings: Vec::new(),
@@ -261,6 +397,44 @@ fn a_report_with_findings() {
 #[test]
 fn a_report_that_an_agent_wrote() {
     insta::assert_snapshot!(render_markdown(&written()));
+}
+
+#[test]
+fn a_report_that_a_vendor_researched() {
+    let report = render_markdown(&researched());
+    insta::assert_snapshot!(report);
+    assert_eq!(report.matches("[cite").count(), 1, "in code alone");
+}
+
+#[test]
+fn reports_that_a_vendor_did_not_finish() {
+    use std::fmt::Write as _;
+    let mut shown = String::new();
+    for status in [
+        TaskStatus::Running,
+        TaskStatus::Cancelled,
+        TaskStatus::Failed,
+        TaskStatus::Interrupted,
+        TaskStatus::NeedsAttention,
+    ] {
+        let report = render_markdown(&ended_midway(status));
+        let _ = writeln!(shown, "---- {}\n{report}", status.as_str());
+        assert!(!report.contains("[cite") && !report.contains("deep-search"), "{report}");
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn programs_get_a_readable_report_too() {
+    let result = serde_json::to_value(Answer::of_outcome(&researched())).unwrap()["result"].clone();
+    let result = result.as_str().unwrap();
+    assert!(result.starts_with("# The state of tidal power\n\nTidal power is small"), "{result}");
+    assert!(result.contains("keeps its hours [1][2]. The Rance has run since 1966. [3]"));
+    assert!(result.contains("\n## Sources\n\n1. [Tidal power, an overview](<https://tides"));
+    assert!(!readable(&researched(), false).unwrap().contains("## Sources"));
+    assert!(readable(&written(), true).is_none());
+    let first = &sources_in_order(&researched())[3];
+    assert_eq!(first.url, "https://grid.example/2023");
 }
 
 #[test]

@@ -34,6 +34,11 @@ pub fn duration(milliseconds: u64) -> String {
     }
 }
 
+/// `$2.41`, and of what is less than a dollar four digits: `$0.0213`.
+pub fn dollars(amount: f64) -> String {
+    if amount < 1.0 { format!("${amount:.4}") } else { format!("${amount:.2}") }
+}
+
 /// Why a run ended, to follow "stopped because".
 pub fn stop_reason(reason: &StopReason) -> String {
     match reason {
