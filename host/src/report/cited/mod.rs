@@ -165,10 +165,10 @@ fn placed(outcome: &Outcome, body: &str, marks: &[Mark]) -> Annotations {
                     .chars()
                     .all(|character| character == ' ' || ".,;:!?)\"'”’»".contains(character))
         });
-        let covered = marks[..next]
-            .iter()
-            .rposition(|mark| mark.cites() && mark.range.end > start)
-            .filter(|_| next > 0);
+        let covered = (0..next)
+            .rev()
+            .take_while(|index| marks[*index].range.end > start)
+            .find(|index| marks[*index].cites());
         let mark = if follows { Some(next) } else { covered };
         match mark {
             Some(mark) => annotations.by_mark[mark].push(citation.source.clone()),

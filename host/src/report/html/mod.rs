@@ -23,6 +23,9 @@ const OTHERS: usize = 500;
 const LONG: usize = 3_000;
 const PARTS: usize = 3;
 
+/// Parts that a table of contents names, before it names only the chief ones.
+const MOST_PARTS: usize = 40;
+
 /// The report as a page, with everything that is known.
 pub fn render_html(outcome: &Outcome, templates: &Templates) -> Result<String, ConfigError> {
     render(outcome, true, true, templates)
@@ -55,15 +58,7 @@ pub fn render(
         })
         .collect();
     let long = document.answer.as_ref().is_some_and(|answer| answer.len() > LONG);
-    let contents: Vec<Value> = page
-        .headings()
-        .iter()
-        .filter(|heading| heading.level <= page.highest() + 1)
-        .map(|heading| {
-            let is_part = heading.level > page.highest();
-            context! { anchor => heading.anchor.clone(), text => heading.text.clone(), is_part }
-        })
-        .collect();
+    let contents = contents(&page);
     let facts = facts(outcome);
     let known: Vec<Value> = facts
         .iter()
@@ -112,6 +107,19 @@ pub fn render(
         course => lines(if include_metadata { &document.course } else { &[] }),
     };
     templates.render(Kind::Html, values)
+}
+
+/// The headings of the two highest levels; of very many only those of the first.
+fn contents(page: &Page) -> Vec<Value> {
+    let highest = page.highest();
+    let up_to = |level: usize| page.headings().iter().filter(move |heading| heading.level <= level);
+    let lowest = if up_to(highest + 1).count() > MOST_PARTS { highest } else { highest + 1 };
+    up_to(lowest)
+        .map(|heading| {
+            let is_part = heading.level > highest;
+            context! { anchor => heading.anchor.clone(), text => heading.text.clone(), is_part }
+        })
+        .collect()
 }
 
 #[cfg(test)]
