@@ -2,6 +2,8 @@
 //! text says. The templates lay the parts out: for the terminal and MCP, for a file
 //! of the library, and for a page.
 
+use std::fmt::Write as _;
+
 use minijinja::{Environment, context};
 use serde::Serialize;
 
@@ -142,7 +144,7 @@ pub fn readable(outcome: &Outcome, include_sources: bool) -> Option<String> {
     if include_sources && !cited.numbered.is_empty() {
         text.push_str("\n## Sources\n\n");
         for (number, source) in (1..).zip(&cited.numbered) {
-            text.push_str(&format!("{number}. {}\n", description(source)));
+            let _ = writeln!(text, "{number}. {}", description(source));
         }
     }
     Some(text)

@@ -120,7 +120,25 @@ mod tests {
 
     #[test]
     fn front_matter_of_a_long_research() {
-        insta::assert_snapshot!(front_matter(&facts(&outcomes::researched())), @r#""#);
+        insta::assert_snapshot!(front_matter(&facts(&outcomes::researched())), @r#"
+        ---
+        task_id: "0198c2f4-7a1b-7c3d-8e4f-112233445566"
+        question: "What is the state of tidal power in Europe?"
+        status: "completed"
+        tool: "start_deep_research"
+        model: "deep-research-preview-04-2026"
+        created_at: "2026-03-01T09:30:00Z"
+        finished_at: "2026-03-01T09:48:32Z"
+        duration_seconds: 1112.0
+        rounds: 1
+        sources: 5
+        searches: 82
+        pages: 41
+        input_tokens: 251300
+        output_tokens: 60120
+        cost_usd: 2.4137
+        ---
+        "#);
     }
 
     #[test]

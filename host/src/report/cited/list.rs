@@ -64,29 +64,27 @@ fn entry(line: &str) -> Option<(Option<u32>, Source)> {
 }
 
 fn source(text: &str) -> Option<Source> {
-    let (title, url) = match text.strip_prefix('[').and_then(|inside| inside.split_once("](")) {
-        Some((title, target)) => {
-            let (url, after) = target.rsplit_once(')')?;
-            // More than the link would be lost.
-            if !after.trim_matches([' ', '.', ',']).is_empty() {
-                return None;
-            }
-            (title, url.trim_start_matches('<').trim_end_matches('>'))
+    let link = text.strip_prefix('[').and_then(|inside| inside.split_once("]("));
+    let (title, url) = if let Some((title, target)) = link {
+        let (url, after) = target.rsplit_once(')')?;
+        // More than the link would be lost.
+        if !after.trim_matches([' ', '.', ',']).is_empty() {
+            return None;
         }
-        None => {
-            let start = text.find("http://").or_else(|| text.find("https://"))?;
-            let rest = &text[start..];
-            let end = rest.find([' ', '>', ')']).unwrap_or(rest.len());
-            if !rest[end..].trim_matches([' ', '>', ')', '.', ',']).is_empty() {
-                return None;
-            }
-            (text[..start].trim_end_matches([' ', '<', '(', ':', '-', '–', ',']), &rest[..end])
+        (title, url.trim_start_matches('<').trim_end_matches('>'))
+    } else {
+        let start = text.find("http://").or_else(|| text.find("https://"))?;
+        let rest = &text[start..];
+        let end = rest.find([' ', '>', ')']).unwrap_or(rest.len());
+        if !rest[end..].trim_matches([' ', '>', ')', '.', ',']).is_empty() {
+            return None;
         }
+        (text[..start].trim_end_matches([' ', '<', '(', ':', '-', '–', ',']), &rest[..end])
     };
     let is_web = url.starts_with("http://") || url.starts_with("https://");
     is_web.then(|| Source {
         url: one_line(url),
-        title: one_line(title).trim_matches(['*', '_']).replace("\\", ""),
+        title: one_line(title).trim_matches(['*', '_']).replace('\\', ""),
         location: None,
         published: None,
         extra: Vec::new(),

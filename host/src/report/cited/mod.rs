@@ -255,7 +255,6 @@ impl Sources {
             return resolved;
         }
         match &mark.meaning {
-            Meaning::Nothing => {}
             Meaning::Words(words) => {
                 if resolved.cited.is_empty() {
                     resolved.unknown.push(words.clone());
@@ -276,7 +275,7 @@ impl Sources {
                     }
                 }
             }
-            Meaning::Numbers(_) => {}
+            Meaning::Numbers(_) | Meaning::Nothing => {}
         }
         resolved
     }

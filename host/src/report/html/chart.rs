@@ -73,19 +73,17 @@ fn places(outcome: &Outcome, cited: Option<&Cited>) -> Option<String> {
             None => found.push((place, weight)),
         }
     };
-    let (caption, unit) = match cited.filter(|cited| !cited.numbered.is_empty()) {
-        Some(cited) => {
-            for (source, uses) in cited.numbered.iter().zip(&cited.uses) {
-                add(source, *uses as u64);
-            }
-            ("Citations, by site", "citation")
+    let cited = cited.filter(|cited| !cited.numbered.is_empty());
+    let (caption, unit) = if let Some(cited) = cited {
+        for (source, uses) in cited.numbered.iter().zip(&cited.uses) {
+            add(source, *uses as u64);
         }
-        None => {
-            for source in &outcome.sources {
-                add(source, 1);
-            }
-            ("Sources, by place", "source")
+        ("Citations, by site", "citation")
+    } else {
+        for source in &outcome.sources {
+            add(source, 1);
         }
+        ("Sources, by place", "source")
     };
     // One place, or each once: nothing to see.
     if found.len() < 2 || found.iter().all(|(_, total)| *total <= 1) {

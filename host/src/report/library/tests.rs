@@ -30,9 +30,10 @@ fn files(directory: &Path) -> Vec<String> {
     while let Some(next) = open.pop() {
         for entry in fs::read_dir(next).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() && !path.is_symlink() {
-                true => open.push(path),
-                false => found.push(path.strip_prefix(directory).unwrap().display().to_string()),
+            if path.is_dir() && !path.is_symlink() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(directory).unwrap().display().to_string());
             }
         }
     }
