@@ -355,7 +355,8 @@ pub struct ShowArguments {
 pub enum Format {
     #[value(alias = "md")]
     Markdown,
-    /// One page that needs nothing else
+    // One page that needs nothing else; said in a doc comment, it would spread the
+    // help of every option over several lines.
     Html,
 }
 

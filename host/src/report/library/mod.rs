@@ -192,7 +192,7 @@ fn save_at(
     let stem = name::stem(&options.filename_prefix, &outcome.id, now);
     let month = now.strftime("%Y-%m").to_string();
     let path = write::write_new(
-        &options.output_dir,
+        &at_home(&options.output_dir, etcetera::home_dir().ok()),
         &month,
         &stem,
         options.format.extension(),
@@ -209,6 +209,15 @@ fn save_at(
         status: None,
         error: None,
     })
+}
+
+/// A shell reads `~/reports` as a directory at home; who asks over MCP has no shell,
+/// and means the same.
+fn at_home(directory: &Path, home: Option<PathBuf>) -> PathBuf {
+    match (directory.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) if !directory.exists() => home.join(rest),
+        _ => directory.to_owned(),
+    }
 }
 
 fn rendered(

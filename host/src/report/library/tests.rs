@@ -222,6 +222,17 @@ fn a_link_is_not_followed_out_of_the_directory() {
 }
 
 #[test]
+fn home_is_meant_as_a_shell_reads_it() {
+    let home = || Some(PathBuf::from("/home/me"));
+    assert_eq!(at_home(Path::new("~/reports"), home()), Path::new("/home/me/reports"));
+    assert_eq!(at_home(Path::new("~"), home()), Path::new("/home/me"));
+    assert_eq!(at_home(Path::new("~/reports"), None), Path::new("~/reports"));
+    for other in ["./reports", "a~", "~you/reports", "/tmp/~/reports"] {
+        assert_eq!(at_home(Path::new(other), home()), Path::new(other));
+    }
+}
+
+#[test]
 fn only_what_is_completed_is_kept_unasked() {
     assert!(require_completed(&outcomes::researched()).is_ok());
     let cases = [
