@@ -226,6 +226,10 @@ impl Desk for Engine {
         self.parts()?.tasks.tell(id).await
     }
 
+    fn config_directory(&self) -> Result<PathBuf, ErrorReport> {
+        Ok(self.directories()?.config)
+    }
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
         Ok(plugin_summaries(&self.parts()?.tasks).await)
     }

@@ -11,6 +11,7 @@ mod calls;
 mod corpus;
 mod documents;
 mod figures;
+mod reports;
 mod server;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "the tests use all of it")]
@@ -18,8 +19,12 @@ mod support;
 
 type Part = (&'static str, fn());
 
-const PARTS: [Part; 3] =
-    [("calls", calls::run), ("server", server::run), ("documents", documents::run)];
+const PARTS: [Part; 4] = [
+    ("calls", calls::run),
+    ("server", server::run),
+    ("documents", documents::run),
+    ("reports", reports::run),
+];
 
 fn main() {
     // Cargo passes `--bench`; what remains are names.

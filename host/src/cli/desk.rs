@@ -100,6 +100,9 @@ pub trait Desk: Send + Sync {
     /// Tells the user that this task has ended, unless that was done already.
     async fn tell(&self, id: &str) -> Result<bool, ErrorReport>;
 
+    /// Where the user's own templates are.
+    fn config_directory(&self) -> Result<PathBuf, ErrorReport>;
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport>;
 
     /// Every value of the configuration, and where it comes from.

@@ -14,7 +14,7 @@ use super::terminal::Color;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Ask", &["search", "deep-search", "deep-research", "research", "find"]),
     ("Start and leave", &["start", "estimate", "status", "cancel", "task"]),
-    ("Look back", &["history", "show", "costs"]),
+    ("Look back", &["history", "show", "save", "costs"]),
     ("Serve", &["serve", "worker"]),
     ("Set up", &["doctor", "plugin", "config", "completions"]),
 ];
@@ -134,6 +134,7 @@ mod tests {
             &["costs", "--help"],
             &["history", "--help"],
             &["show", "--help"],
+            &["save", "--help"],
             &["serve", "--help"],
             &["plugin", "list", "--help"],
             &["config", "--help"],
@@ -166,6 +167,8 @@ mod tests {
             &["costs", "--estimates", "--by", "day"],
             &["show"],
             &["show", "0198", "--json", "--format", "markdown"],
+            &["save"],
+            &["save", "0198", "--format", "pdf"],
             &["-v", "-q", "history"],
             &["completions", "tcsh"],
         ];

@@ -24,6 +24,7 @@ mod pretty;
 mod progress;
 mod question;
 mod research;
+mod save;
 mod search;
 mod serve;
 mod show;
@@ -171,6 +172,7 @@ async fn dispatch(
         Command::Costs(arguments) => costs::run(&arguments, &*desk(&[]), terminal).await,
         Command::History(arguments) => history::run(&arguments, &*desk(&[]), terminal).await,
         Command::Show(arguments) => show::run(&arguments, &*desk(&[]), terminal).await,
+        Command::Save(arguments) => save::run(&arguments, &*desk(&[]), terminal).await,
         Command::Serve(arguments) => {
             documents::check(&arguments.documents.documents)?;
             serve::run(desk(&arguments.documents.documents)).await

@@ -149,6 +149,10 @@ impl Desk for Fake {
         Ok(true)
     }
 
+    fn config_directory(&self) -> Result<PathBuf, ErrorReport> {
+        Ok(PathBuf::from("there/is/none"))
+    }
+
     async fn plugins(&self) -> Result<Vec<PluginSummary>, ErrorReport> {
         Ok(vec![plugin::tests::documents()])
     }
@@ -375,6 +379,74 @@ async fn show_finds_by_prefix_or_says_so() {
         missing.said,
         "error: no task has an id that begins with 0199\nhint: `bathysphere history` lists them\n"
     );
+}
+
+#[tokio::test]
+async fn a_report_can_be_shown_as_a_page() {
+    let desk = Fake::new(Ok(outcomes::researched()));
+    let shown = ran(&desk, &["show", "0198c2f4", "--format", "html"], "").await;
+    assert_eq!((shown.code, shown.said.as_str()), (0, ""));
+    assert!(shown.printed.starts_with("<!doctype html>\n"), "{}", shown.printed);
+    let shown = ran(&desk, &["show", "0198c2f4", "--format", "md"], "").await;
+    assert_eq!(shown.printed, crate::report::render_markdown(&outcomes::researched()));
+}
+
+#[tokio::test]
+async fn save_prints_where_the_report_is() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("reports");
+    let at = directory.to_str().unwrap();
+    let desk = Fake::new(Ok(outcomes::researched()));
+    let saved = ran(&desk, &["save", "0198c2f4", "--output-dir", at], "").await;
+    assert_eq!(saved.code, 0, "{}", saved.said);
+    let text = std::fs::read_to_string(saved.printed.trim_end()).unwrap();
+    assert!(text.starts_with("---\ntask_id: ") && text.contains("\n## Sources\n"), "{text}");
+    assert!(saved.said.starts_with("saved (") && saved.said.ends_with(" KB)\n"), "{}", saved.said);
+
+    let line = [
+        "save-research-to-markdown",
+        "0198c2f4",
+        "--output-dir",
+        at,
+        "--prefix",
+        "../tides",
+        "--no-metadata",
+        "--no-sources",
+        "--json",
+    ];
+    let saved = ran(&desk, &line, "").await;
+    let value: serde_json::Value = serde_json::from_str(&saved.printed).unwrap();
+    assert_eq!((saved.code, &value["success"]), (0, &true.into()));
+    assert!(value["filename"].as_str().unwrap().starts_with("tides_0198c2f4-"));
+    let text = std::fs::read_to_string(value["file_path"].as_str().unwrap()).unwrap();
+    assert!(text.starts_with("# What is") && !text.contains("## Sources"), "{text}");
+
+    let saved = ran(&desk, &["save", "0198c2f4", "--output-dir", at, "--format", "html"], "").await;
+    assert!(saved.printed.ends_with(".html\n"), "{}", saved.printed);
+}
+
+#[tokio::test]
+async fn what_cannot_be_saved_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let line = ["save", "0198c2f4", "--output-dir", file.to_str().unwrap()];
+    let refused = ran(&Fake::new(Ok(outcomes::researched())), &line, "").await;
+    assert_eq!((refused.code, refused.printed.as_str()), (2, ""));
+    assert!(refused.said.contains("file: it is not a directory\nhint: "), "{}", refused.said);
+
+    let running = Fake::new(Ok(outcomes::ended_midway(TaskStatus::Running)));
+    let early = ran(&running, &["save", "0198c2f4", "--json"], "").await;
+    assert_eq!(
+        early.said,
+        "error: the research 0198c2f4 is not completed: its status is running_async\n\
+         hint: wait until it is completed, then save it\n"
+    );
+    let value: serde_json::Value = serde_json::from_str(&early.printed).unwrap();
+    assert_eq!((early.code, &value["success"]), (1, &false.into()));
+    assert_eq!(value["error"]["code"], "NOT_COMPLETED");
+    assert_eq!(ran(&running, &["save", "0199"], "").await.code, 1);
+    assert_eq!(ran(&running, &["save", "latest"], "").await.code, 2);
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ fn read(prompt: Prompt, path: &Path) -> Result<Template, ConfigError> {
     Template::new(prompt, shown, text)
 }
 
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = path.metadata()?;
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -90,7 +90,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn text(shown: &str, bytes: Vec<u8>) -> Result<String, ConfigError> {
+pub fn text(shown: &str, bytes: Vec<u8>) -> Result<String, ConfigError> {
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let start = error.utf8_error().valid_up_to();
         let mut layers = Layers::default();

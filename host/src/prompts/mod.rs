@@ -25,13 +25,15 @@ mod fence;
 mod load;
 mod mention;
 mod prompt;
-mod tags;
+pub(crate) mod tags;
 mod template;
 mod values;
 
 use std::path::{Path, PathBuf};
 
 pub use answer::is_placeholder;
+pub(crate) use clean::clean_line;
+pub(crate) use load::{read_file, text as text_of};
 pub use prompt::Prompt;
 pub use values::Values;
 

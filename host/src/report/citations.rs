@@ -2,6 +2,7 @@
 //! findings; an answer that a model wrote may cite any source by its position.
 
 use super::Outcome;
+use super::cited::Form;
 use super::markdown::{code_span, inline, link_target};
 use super::words::one_line;
 use crate::plugins::contract::Source;
@@ -17,12 +18,13 @@ pub struct Visited {
 pub struct Citations<'a> {
     numbered: Vec<&'a Source>,
     others: Vec<&'a Source>,
+    form: Form,
 }
 
 impl<'a> Citations<'a> {
     /// `by_position`: number every source where it stands, because the answer
     /// counts them so.
-    pub fn new(outcome: &'a Outcome, by_position: bool) -> Self {
+    pub fn new(outcome: &'a Outcome, by_position: bool, form: Form) -> Self {
         let mut numbered: Vec<&Source> = Vec::new();
         if by_position {
             numbered.extend(&outcome.sources);
@@ -41,13 +43,25 @@ impl<'a> Citations<'a> {
                 others.push(source);
             }
         }
-        Self { numbered, others }
+        Self { numbered, others, form }
     }
 
     /// `[3]`.
     pub fn mark(&self, source: &Source) -> String {
-        let position = self.numbered.iter().position(|known| same_place(known, source));
-        position.map_or_else(String::new, |index| format!("[{}]", index + 1))
+        self.number(source).map_or_else(String::new, |number| self.form.mark(number))
+    }
+
+    fn number(&self, source: &Source) -> Option<usize> {
+        self.numbered.iter().position(|known| same_place(known, source)).map(|index| index + 1)
+    }
+
+    /// Number and text of what is cited, each once.
+    pub fn footnotes(&self, cited: &[&Source]) -> Vec<(usize, String)> {
+        let mut numbers: Vec<usize> =
+            cited.iter().filter_map(|source| self.number(source)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().map(|number| (number, footnote(self.numbered[number - 1]))).collect()
     }
 
     /// The list of sources, from 1 on.
@@ -108,7 +122,20 @@ pub fn place(source: &Source) -> String {
 }
 
 /// A line of the list of sources: the place, and what stands there.
-fn description(source: &Source) -> String {
+pub fn description(source: &Source) -> String {
+    described(source, link_target)
+}
+
+/// The same behind a footnote's mark, where an address stands bare if it can.
+pub fn footnote(source: &Source) -> String {
+    described(source, |url| {
+        let plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$'*+,;=%".contains(&byte);
+        if url.bytes().all(plain) { url.to_owned() } else { link_target(url) }
+    })
+}
+
+fn described(source: &Source, target: impl Fn(&str) -> String) -> String {
     let title = one_line(&source.title);
     let heading = source.location.as_ref().and_then(|location| location.heading.as_deref());
     let heading = heading.map(one_line).unwrap_or_default();
@@ -125,11 +152,7 @@ fn description(source: &Source) -> String {
         if name.is_empty() || name == source.url {
             return format!("{}{published}", link_target(&source.url));
         }
-        return format!(
-            "[{}]({}){published}",
-            bracketless(&inline(&name)),
-            link_target(&source.url)
-        );
+        return format!("[{}]({}){published}", bracketless(&inline(&name)), target(&source.url));
     }
     let name = if name.is_empty() || source.url.ends_with(&name) {
         String::new()
@@ -144,7 +167,7 @@ fn bracketless(text: &str) -> String {
     text.replace('[', "(").replace(']', ")")
 }
 
-fn web_host(url: &str) -> Option<&str> {
+pub fn web_host(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     Some(host.rsplit('@').next().unwrap_or(host))

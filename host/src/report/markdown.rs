@@ -129,10 +129,13 @@ fn is_definition(line: &str) -> bool {
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     let mut rest = text;
-    while let Some(character) = rest.chars().next() {
-        let width = character.len_utf8();
+    // From one mark to the next: most of a text has none.
+    while let Some(plain) = rest.find(['\\', '`', '<', '!', ']']) {
+        safe.push_str(&rest[..plain]);
+        rest = &rest[plain..];
+        let character = rest.as_bytes()[0];
         match character {
-            '\\' => {
+            b'\\' => {
                 let pair = match rest[1..].chars().next() {
                     Some(next) if next.is_ascii_punctuation() => 1 + next.len_utf8(),
                     _ => 1,
@@ -141,7 +144,7 @@ fn escaped(text: &str) -> String {
                 rest = &rest[pair..];
                 continue;
             }
-            '`' => {
+            b'`' => {
                 let run = rest.bytes().take_while(|byte| *byte == b'`').count();
                 let length = code_span_length(rest, run);
                 if length > 0 {
@@ -153,7 +156,7 @@ fn escaped(text: &str) -> String {
                 }
                 continue;
             }
-            '<' => {
+            b'<' => {
                 let length = web_link_length(rest);
                 if length > 0 {
                     safe.push_str(&rest[..length]);
@@ -162,14 +165,15 @@ fn escaped(text: &str) -> String {
                 }
                 safe.push_str("\\<");
             }
-            '!' if rest[1..].starts_with('[') => safe.push_str("\\!"),
-            ']' if rest[1..].starts_with('(') && !is_plain_target(&rest[2..]) => {
+            b'!' if rest[1..].starts_with('[') => safe.push_str("\\!"),
+            b']' if rest[1..].starts_with('(') && !is_plain_target(&rest[2..]) => {
                 safe.push_str("\\]");
             }
-            _ => safe.push(character),
+            _ => safe.push(character.into()),
         }
-        rest = &rest[width..];
+        rest = &rest[1..];
     }
+    safe.push_str(rest);
     safe
 }
 
@@ -214,13 +218,25 @@ fn survives_a_table(code: &str) -> bool {
 
 /// A link may lead to the web, a mailbox, or a place beside the report.
 fn is_plain_target(target: &str) -> bool {
-    let target = target.trim_start().trim_start_matches('<').to_ascii_lowercase();
-    if ["http://", "https://", "mailto:"].iter().any(|scheme| target.starts_with(scheme)) {
+    let target = target.trim_start().trim_start_matches('<');
+    let begins = |scheme: &&str| {
+        let start = target.as_bytes().get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
+    };
+    if ["http://", "https://", "mailto:"].iter().any(begins) {
         return true;
     }
-    let before_path = target.split(['/', ')', '#', '?', ' ']).next().unwrap_or_default();
-    !before_path.contains([':', '&', '\\'])
+    // What ends the first step of a path, or shows that it is none. A step without
+    // end is not looked through: there may be as many as there are characters.
+    let told = target.chars().take(LONGEST_STEP).find(|character| "/)#? :&\\".contains(*character));
+    match told {
+        Some(character) => !":&\\".contains(character),
+        None => target.len() < LONGEST_STEP,
+    }
 }
+
+/// Characters of the first step of a path that a link may lead to.
+const LONGEST_STEP: usize = 500;
 
 /// A whole Markdown text, made to stand below a heading of the report: its own
 /// headings go below `level`, its fences are closed.

@@ -36,6 +36,9 @@ impl TaskStatus {
     }
 }
 
+/// The tool whose tasks a vendor works on.
+pub const START_DEEP_RESEARCH: &str = "start_deep_research";
+
 /// All there is to know about a task: what `research` prints, `show` reads back
 /// and the MCP tools return.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -104,7 +107,13 @@ impl Outcome {
     pub fn is_written(&self) -> bool {
         self.findings.is_empty()
             && !self.answer.trim().is_empty()
-            && self.standing().is_some_and(|round| round.step != "gather")
+            // A part of a report that no round came to the end of was written too.
+            && self.standing().is_none_or(|round| round.step != "gather")
+    }
+
+    /// Whether it is research that a vendor does, and that outlives the call.
+    pub fn is_background(&self) -> bool {
+        self.tool == START_DEEP_RESEARCH
     }
 
     /// There is nothing to read: an answer without findings may say no more than
@@ -122,7 +131,8 @@ impl Outcome {
             return String::new();
         }
         if self.findings.is_empty() && !nothing {
-            self.answer.clone()
+            // As it is, but for marks that only its writer can read.
+            super::readable(self, true).unwrap_or_else(|| self.answer.clone())
         } else {
             super::render_markdown(self)
         }
@@ -136,7 +146,7 @@ impl Outcome {
         );
         let broken_off =
             matches!(&self.stop_reason, Some(StopReason::Other(name)) if name == "round-failed");
-        ((ended_early || broken_off) && self.saved)
+        ((ended_early || broken_off) && self.saved && !self.is_background())
             .then(|| format!("bathysphere deep-search --resume {}", short_id(&self.id)))
     }
 }

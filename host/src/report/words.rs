@@ -74,15 +74,22 @@ pub fn quoted_list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
 /// Text from elsewhere without what would steer a terminal or reorder what is
 /// read: escape sequences, control characters, and direction overrides.
 pub fn clean(text: &str) -> String {
+    if !text.contains(|character| steers(character) || reorders(character)) {
+        return text.to_owned();
+    }
     anstream::adapter::strip_str(text)
         .to_string()
         .chars()
-        .filter(|&character| {
-            let steers = character.is_control() && character != '\n' && character != '\t';
-            let reorders = matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-            !steers && !reorders
-        })
+        .filter(|&character| !steers(character) && !reorders(character))
         .collect()
+}
+
+fn steers(character: char) -> bool {
+    character.is_control() && character != '\n' && character != '\t'
+}
+
+fn reorders(character: char) -> bool {
+    matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Cleaned, and every run of white space a single space.

@@ -5,7 +5,7 @@
 use super::{Outcome, TaskStatus};
 use crate::gates::notify::Notice;
 use crate::report::short_id;
-use crate::report::words::{count, duration, one_line, shortened};
+use crate::report::words::{count, duration, money, one_line, shortened};
 
 /// Of the question, in the message: desktops cut off what is longer.
 const QUESTION_CHARACTERS: usize = 140;
@@ -28,7 +28,7 @@ pub fn notice(outcome: &Outcome) -> Notice {
         lines.push(shortened(&one_line(&error.message), ERROR_CHARACTERS));
     }
     let mut figures = vec![duration(outcome.duration_ms)];
-    figures.extend(outcome.usage.cost_usd.map(|cost| format!("cost {}", dollars(cost))));
+    figures.extend(outcome.usage.cost_usd.map(|cost| format!("cost {}", money(cost))));
     if !outcome.sources.is_empty() {
         figures.push(count(outcome.sources.len() as u64, "source"));
     }
@@ -49,11 +49,6 @@ pub fn notice(outcome: &Outcome) -> Notice {
         cost_usd: outcome.usage.cost_usd,
         report,
     }
-}
-
-/// `$1.23`, and `$0.0042` where cents would say nothing.
-fn dollars(cost: f64) -> String {
-    if cost != 0.0 && cost < 0.01 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }
 
 #[cfg(test)]
@@ -102,12 +97,5 @@ mod tests {
         assert!(!notice.message.contains(|one: char| one.is_control() && one != '\n'));
         assert!(notice.message.chars().count() < 300);
         assert_eq!(notice.question, outcome.question.text, "a program gets all of it");
-    }
-
-    #[test]
-    fn costs_have_two_digits_of_meaning() {
-        assert_eq!(dollars(0.0), "$0.00");
-        assert_eq!(dollars(0.0042), "$0.0042");
-        assert_eq!(dollars(12.345), "$12.35");
     }
 }

@@ -98,6 +98,9 @@ pub enum Command {
     History(HistoryArguments),
     /// Print the report of a task again
     Show(ShowArguments),
+    /// Keep the report of a task as a file, Markdown or HTML
+    #[command(alias = "save-research-to-markdown")]
+    Save(SaveArguments),
     /// Show what was spent, by day, backend or task
     Costs(CostsArguments),
     /// Serve MCP clients on stdin and stdout
@@ -291,6 +294,7 @@ impl Command {
             Self::Costs(arguments) => (arguments.json, Json::Plain),
             Self::History(arguments) => (arguments.json, Json::Plain),
             Self::Show(arguments) => (arguments.json, Json::Plain),
+            Self::Save(arguments) => (arguments.json, Json::Answer),
             Self::Plugin(PluginCommand::List { json }) => (*json, Json::Plain),
             Self::Config(arguments) => (arguments.json, Json::Plain),
             Self::Doctor(arguments) => (arguments.json, Json::Plain),
@@ -454,6 +458,7 @@ impl From<StatusArgument> for TaskStatus {
 Examples:
   bathysphere show 27475b74
   bathysphere show 27475b74 --format markdown > report.md
+  bathysphere show 27475b74 --format html > report.html
   bathysphere show 27475b74 --json | jq '.rounds[].queries'")]
 pub struct ShowArguments {
     /// The task's id, or the beginning of it
@@ -469,7 +474,47 @@ pub struct ShowArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
+    #[value(alias = "md")]
     Markdown,
+    // One page that needs nothing else; said in a doc comment, it would spread the
+    // help of every option over several lines.
+    Html,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bathysphere save 27475b74
+  bathysphere save 27475b74 --output-dir ~/library --prefix tides
+  bathysphere save 27475b74 --format html
+  bathysphere save 27475b74 --json | jq -r .file_path
+
+The file is DIR/YYYY-MM/PREFIX_ID_TIME.md; its path is printed. No other file is ever
+overwritten. Your own templates/research_report.md or templates/report.html in the
+configuration directory takes the place of the built-in one. --json prints what the MCP
+tool `save_research_to_markdown` returns. Exit code: 0 saved, 1 failed, 2 wrong input.")]
+pub struct SaveArguments {
+    /// The task's id, or the beginning of it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Where reports are kept; made where it is missing
+    #[arg(long, value_name = "DIR", default_value = "./research_reports", value_hint = ValueHint::DirPath)]
+    pub output_dir: PathBuf,
+    /// What the file's name begins with
+    #[arg(long, value_name = "PREFIX", default_value = "research", allow_hyphen_values = true)]
+    pub prefix: String,
+    /// Leave out the front matter, and how it was researched
+    #[arg(long)]
+    pub no_metadata: bool,
+    /// Leave out the list of sources; footnotes stay
+    #[arg(long)]
+    pub no_sources: bool,
+    /// The form of the file
+    #[arg(long, value_enum, default_value = "markdown")]
+    pub format: Format,
+    /// Print where it was saved as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
