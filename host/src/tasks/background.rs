@@ -91,6 +91,7 @@ impl Tasks {
         }
         keeping.cancel();
         let _ = kept.await;
+        self.settle_starts().await;
         Ok(())
     }
 

@@ -25,16 +25,16 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::report::{ErrorReport, Outcome, TaskStatus};
+pub use crate::report::{ErrorReport, Outcome, START_DEEP_RESEARCH, TaskStatus};
 pub use crate::research::{Event, EventSink, MODEL, RESULTS};
 pub use cancel::{Cancellation, Vendor};
 pub use costs::{Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today};
-pub use estimate::{Estimate, EstimatedCost, EstimatedDuration, START_DEEP_RESEARCH};
+pub use estimate::{Estimate, EstimatedCost, EstimatedDuration};
 pub use question::LONGEST_QUESTION;
 pub use request::{Background, Subject, TaskRequest, TaskSummary};
 
@@ -58,6 +58,9 @@ const RESEARCH: &str = "research";
 /// Hears everything that any task of this process tells, with the tool it is of.
 pub type Narrator = Arc<dyn Fn(&str, &Event) + Send + Sync>;
 
+/// Clients kill a server that does not end soon after its input has.
+const SETTLING: Duration = Duration::from_secs(2);
+
 /// The id of a task that the database does not know.
 const UNSAVED: &str = "unsaved";
 
@@ -76,6 +79,7 @@ pub struct Tasks {
     narrator: OnceLock<Narrator>,
     /// Somebody looks whether the running tasks are still ours.
     watching: AtomicBool,
+    starts: research::Starts,
     heralds: tell::Heralds,
 }
 
@@ -97,6 +101,7 @@ impl Tasks {
             taking_up: Mutex::default(),
             narrator: OnceLock::new(),
             watching: AtomicBool::new(false),
+            starts: research::Starts::default(),
             heralds: tell::Heralds::default(),
         }
     }
@@ -110,6 +115,12 @@ impl Tasks {
     /// asks for it stays.
     pub fn narrate(&self, narrator: Narrator) {
         let _ = self.narrator.set(narrator);
+    }
+
+    /// Waits for what was sent to a vendor to be written down, before the process
+    /// ends: what is cut off there needs the user's attention later.
+    pub async fn settle_starts(&self) {
+        self.starts.settle(SETTLING).await;
     }
 
     pub fn plugins(&self) -> &Arc<Plugins> {
@@ -149,6 +160,7 @@ impl Tasks {
         cancel: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
         self.check()?;
+        let begun = Instant::now();
         let max_wait = request.max_wait;
         match request.subject {
             Subject::Question(question) => {
@@ -156,6 +168,8 @@ impl Tasks {
                 let (running, listening) = self.start(job, events);
                 // Only what is saved can be found again, so only that can be left.
                 let max_wait = max_wait.filter(|_| running.id != UNSAVED);
+                // What it took to begin is part of the wait.
+                let max_wait = max_wait.map(|most| most.saturating_sub(begun.elapsed()));
                 let outcome = self.attend(&running, cancel, max_wait).await;
                 drop(listening);
                 outcome

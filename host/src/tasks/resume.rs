@@ -83,7 +83,8 @@ impl Tasks {
                         calls,
                         job,
                     )
-                    .within(Allowance::new(&self.plugins.config().budget, &question)),
+                    .within(Allowance::new(&self.plugins.config().budget, &question))
+                    .counted_in(self.starts.clone()),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,
