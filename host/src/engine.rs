@@ -137,11 +137,7 @@ impl Desk for Engine {
         events: UnboundedSender<Event>,
         cancel: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
-        let tasks = &self.parts()?.tasks;
-        let outcome = tasks.run(request, sink(events), cancel).await;
-        // The command ends now, and what it has started goes on.
-        tasks.settle_starts().await;
-        outcome
+        self.parts()?.tasks.run(request, sink(events), cancel).await
     }
 
     async fn passages(

@@ -49,7 +49,6 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
     // The handshake is answered: now there is time to make the plugins ready.
     let keeping = stop.child_token();
     tokio::spawn(tasks.clone().keep(keeping.clone()));
-    let ending = tasks.clone();
     let warm = tokio::spawn(async move { tasks.plugins().warm().await });
 
     let waiting = service.waiting();
@@ -63,6 +62,5 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
     }
     warm.abort();
     keeping.cancel();
-    ending.settle_starts().await;
     Ok(())
 }

@@ -43,7 +43,6 @@ impl Recorder {
         call: Call<'_>,
         send: impl Future<Output = Result<Job, CallError>>,
     ) -> Result<(u32, Job), NotStarted> {
-        let _starting = self.starts.begin();
         let request_hash = digest::hexadecimal(call.request.as_bytes());
         let number = match self.begin(&call, request_hash).await {
             Ok(number) => number,

@@ -16,7 +16,6 @@ mod passages;
 mod progress;
 mod quality;
 mod recorder;
-mod starting;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,7 +26,6 @@ pub use event::{Event, EventSink, progress_of};
 pub use job::{has_open_start, is_lost};
 pub use progress::Progress;
 pub use recorder::{Recorder, to_json};
-pub use starting::Starts;
 
 use crate::config::resolved::ToolBackends;
 use crate::plugins::contract::{

@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 
 use super::billed::{Billed, bill};
 use super::budget::Allowance;
-use super::starting::Starts;
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
@@ -33,7 +32,6 @@ pub struct Recorder {
     pub(super) job: Option<JobRecord>,
     /// One that is started and could not be written down yet.
     unsaved_job: Mutex<Option<NewJob>>,
-    pub(super) starts: Starts,
     /// What the calls of this task have cost, and the dearest of them.
     spent: Mutex<(f64, f64)>,
 }
@@ -66,7 +64,6 @@ impl Recorder {
             answered: Mutex::default(),
             job: None,
             unsaved_job: Mutex::default(),
-            starts: Starts::default(),
             spent: Mutex::default(),
         }
     }
@@ -98,12 +95,6 @@ impl Recorder {
 
     pub(super) fn take_unsaved_job(&self) -> Option<NewJob> {
         guard(&self.unsaved_job).take()
-    }
-
-    /// Starts are counted among these.
-    pub fn counted_in(mut self, starts: Starts) -> Self {
-        self.starts = starts;
-        self
     }
 
     /// What would go beyond this is not sent.

@@ -91,7 +91,6 @@ impl Tasks {
         }
         keeping.cancel();
         let _ = kept.await;
-        self.settle_starts().await;
         Ok(())
     }
 

@@ -58,9 +58,6 @@ const RESEARCH: &str = "research";
 /// Hears everything that any task of this process tells, with the tool it is of.
 pub type Narrator = Arc<dyn Fn(&str, &Event) + Send + Sync>;
 
-/// Clients kill a server that does not end soon after its input has.
-const SETTLING: Duration = Duration::from_secs(2);
-
 /// The id of a task that the database does not know.
 const UNSAVED: &str = "unsaved";
 
@@ -79,7 +76,6 @@ pub struct Tasks {
     narrator: OnceLock<Narrator>,
     /// Somebody looks whether the running tasks are still ours.
     watching: AtomicBool,
-    starts: research::Starts,
     heralds: tell::Heralds,
 }
 
@@ -101,7 +97,6 @@ impl Tasks {
             taking_up: Mutex::default(),
             narrator: OnceLock::new(),
             watching: AtomicBool::new(false),
-            starts: research::Starts::default(),
             heralds: tell::Heralds::default(),
         }
     }
@@ -115,12 +110,6 @@ impl Tasks {
     /// asks for it stays.
     pub fn narrate(&self, narrator: Narrator) {
         let _ = self.narrator.set(narrator);
-    }
-
-    /// Waits for what was sent to a vendor to be written down, before the process
-    /// ends: what is cut off there needs the user's attention later.
-    pub async fn settle_starts(&self) {
-        self.starts.settle(SETTLING).await;
     }
 
     pub fn plugins(&self) -> &Arc<Plugins> {

@@ -83,8 +83,7 @@ impl Tasks {
                         calls,
                         job,
                     )
-                    .within(Allowance::new(&self.plugins.config().budget, &question))
-                    .counted_in(self.starts.clone()),
+                    .within(Allowance::new(&self.plugins.config().budget, &question)),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,

@@ -90,9 +90,8 @@ impl Tasks {
         if let (Some(forecast), Ok(claim)) = (forecast, &claim) {
             self.remember_forecast(claim, forecast).await;
         }
-        let recorder = Recorder::new(self.store.clone(), self.prices.clone(), claim.clone())
-            .within(allowance)
-            .counted_in(self.starts.clone());
+        let recorder =
+            Recorder::new(self.store.clone(), self.prices.clone(), claim.clone()).within(allowance);
         Ok(Job {
             id: claim.as_ref().map_or_else(|_| UNSAVED.to_owned(), |claim| claim.id.clone()),
             claim: claim.ok(),
