@@ -1,7 +1,7 @@
 //! What was expected of tasks, to be held against what they took; and what
 //! finished tasks took, for the next forecast.
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::error::Result;
 use super::ledger::{Spent, sums};
@@ -80,6 +80,22 @@ impl Store {
                     now
                 ])?;
             Ok(())
+        })
+        .await
+    }
+
+    /// How many seconds a task was expected to take, from and to.
+    pub async fn expected_seconds(&self, task: &str) -> Result<Option<(f64, f64)>> {
+        let task = task.to_owned();
+        self.read(move |reading| {
+            let seconds = reading
+                .connection
+                .prepare_cached(
+                    "SELECT seconds_low, seconds_high FROM forecasts WHERE task_id = ?1",
+                )?
+                .query_row([task], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            Ok(seconds)
         })
         .await
     }

@@ -92,6 +92,10 @@ impl Tasks {
         } else {
             outcome.note.clone()
         };
+        let expected = match goes_on {
+            true => self.store.expected_seconds(&task.id).await?,
+            false => None,
+        };
         Ok(ResearchStatus {
             status: status_word(outcome.status, task.background).to_owned(),
             progress: Done::of(&outcome, job.as_ref()),
@@ -104,7 +108,8 @@ impl Tasks {
             elapsed_minutes: minutes(outcome.duration_ms),
             tokens_used: Tokens::of(&outcome.usage),
             cost_so_far: outcome.usage.cost_usd,
-            estimated_completion_minutes: None,
+            estimated_completion_minutes: expected
+                .and_then(|expected| minutes_left(expected, outcome.duration_ms)),
             has_partial_report: goes_on && !outcome.answer.is_empty(),
             vendor_status: job.and_then(|job| {
                 job.extra
@@ -216,6 +221,15 @@ fn status_word(status: TaskStatus, background: bool) -> &'static str {
     }
 }
 
+/// What is left by the middle of what was expected, or by the end of it once that is
+/// past; none when it takes longer than anybody expected.
+fn minutes_left((low, high): (f64, f64), elapsed_ms: u64) -> Option<f64> {
+    let elapsed = elapsed_ms as f64 / 1000.0;
+    let left = [f64::midpoint(low, high), high].into_iter().map(|end| end - elapsed);
+    let left = left.into_iter().find(|left| *left > 0.0)?;
+    Some(minutes((left * 1000.0) as u64))
+}
+
 fn current_action(outcome: &Outcome, job: Option<&Job>) -> Option<String> {
     match job {
         Some(job) => {
@@ -251,5 +265,19 @@ fn next(outcome: &Outcome, background: bool) -> String {
         TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::Interrupted => {
             format!("deep_search(resume='{id}') goes on from there")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_until_it_takes_longer_than_expected() {
+        let expected = (300.0, 900.0);
+        assert_eq!(minutes_left(expected, 0), Some(10.0));
+        assert_eq!(minutes_left(expected, 300_000), Some(5.0));
+        assert_eq!(minutes_left(expected, 660_000), Some(4.0), "by the end of the range");
+        assert_eq!(minutes_left(expected, 900_000), None);
     }
 }
