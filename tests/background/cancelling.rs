@@ -78,7 +78,9 @@ fn us4_1_pages_that_were_read_are_a_partial_result_too() {
     let cancelled = cancel(&mut client, &id);
     assert_eq!(cancelled["partial_results_saved"], true, "{cancelled:#}");
     let shown = explorer.run(["show", &id]).assert_success();
-    assert!(shown.stdout.contains("site1.example"), "{}", shown.transcript());
+    assert!(shown.stdout.contains("2 sources had been read"), "{}", shown.transcript());
+    let kept = results(&mut client, &id);
+    assert_eq!(kept["sources"][0]["url"], "https://site1.example/pages/1", "{kept:#}");
 }
 
 #[test]

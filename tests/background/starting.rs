@@ -125,7 +125,7 @@ fn us1_4_a_refusal_is_told_as_what_it_is_and_not_repeated() {
     {
         let question = format!("What is status {status}");
         let refused = started(&explorer, &question);
-        assert_error(&refused, code, &["research-gemini", "The stand-in was told to."]);
+        assert_error(&refused, code, &["research-gemini", "The stand-in was told to"]);
         assert_eq!(refused["status"], "failed");
         assert_eq!(explorer.api.log().creates(&question), 1);
     }

@@ -103,7 +103,7 @@ fn a_failure_is_told_in_the_vendors_words() {
     let script = Script::failed("internal_error", "The research agent broke down.");
     let (id, told) = failed(&explorer, &mut client, script);
     let message = told["failure"]["message"].as_str().unwrap();
-    assert!(message.contains("The research agent broke down."), "{told:#}");
+    assert!(message.contains("The research agent broke down"), "{told:#}");
     assert!(told["cost_so_far"].as_f64().is_some(), "what it cost is told: {told:#}");
     let read = results(&mut client, &id);
     assert_eq!((&read["success"], &read["status"]), (&json!(false), &json!("failed")));
@@ -117,7 +117,7 @@ fn a_code_that_is_a_number_is_understood_too() {
     let mut client = explorer.connect();
     let script = Script::ending(Ending::Failed(json!(13), "Internal.".to_owned()));
     let (_, told) = failed(&explorer, &mut client, script);
-    assert!(told["failure"]["message"].as_str().unwrap().contains("Internal."), "{told:#}");
+    assert!(told["failure"]["message"].as_str().unwrap().contains("Internal"), "{told:#}");
 }
 
 #[test]
