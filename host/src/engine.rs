@@ -137,7 +137,10 @@ impl Desk for Engine {
         events: UnboundedSender<Event>,
         cancel: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
-        self.parts()?.tasks.run(request, sink(events), cancel).await
+        let tasks = &self.parts()?.tasks;
+        let outcome = tasks.run(request, sink(events), cancel).await;
+        tasks.wait_for_starts().await;
+        outcome
     }
 
     async fn passages(

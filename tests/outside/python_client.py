@@ -37,6 +37,27 @@ def check(condition, message):
         raise SystemExit(f"failed: {message}")
 
 
+async def look_after(client):
+    """The tools that tell of what the others did."""
+    listed = await called(client, "list_research", {"query": "backups"})
+    task = {"task_id": listed["tasks"][0]["task_id"]}
+    told = await called(client, "check_research_status", task)
+    check(told["status"] == "completed", f"the task is {told['status']}")
+    results = await called(client, "get_research_results", task)
+    check("35 days" in results["report"], f"the report is {results['report']}")
+    saved = await called(client, "save_research_to_markdown", task)
+    check(saved["file_path"].endswith(".md"), f"it was saved as {saved['file_path']}")
+    estimate = await called(client, "estimate_research_cost", {"query": "why tides?"})
+    check(estimate["query_complexity"] == "simple", f"the estimate is {estimate}")
+
+
+async def called(client, name, arguments):
+    result = await client.call_tool(name, arguments)
+    text = "\n".join(block.text for block in result.content if block.type == "text")
+    check(not result.is_error, f"{name}: {text}")
+    return result.structured_content
+
+
 async def visit(server, mode, version):
     async with Client(server, mode=mode) as client:
         check(
@@ -59,6 +80,7 @@ async def visit(server, mode, version):
             check(result.structured_content, f"{name}: no structured content")
             check(file in text, f"{name}: {file} is not in: {text}")
             check(told == sorted(set(told)), f"{name}: progress fell: {told}")
+        await look_after(client)
     print(f"{mode}: {version}, {', '.join(sorted(tools))}")
 
 

@@ -151,8 +151,30 @@ pub fn read<T: DeserializeOwned>(
     tool: &str,
     arguments: Option<JsonObject>,
 ) -> Result<T, ErrorReport> {
-    serde_json::from_value(serde_json::Value::Object(arguments.unwrap_or_default()))
-        .map_err(|error| invalid(format!("the arguments of {tool} do not fit: {error}")))
+    let arguments = arguments.unwrap_or_default();
+    parse::<T>(arguments.clone()).map_err(|error| {
+        let place = culprit::<T>(&arguments, &error.to_string());
+        let place = place.map(|name| format!(" `{name}`:")).unwrap_or_default();
+        invalid(format!("the arguments of {tool} do not fit:{place} {error}"))
+    })
+}
+
+fn parse<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, serde_json::Error> {
+    serde_json::from_value(serde_json::Value::Object(arguments))
+}
+
+/// The argument that is wrong, where the error does not name it: the one without
+/// which there is another error, or none.
+fn culprit<'a, T: DeserializeOwned>(arguments: &'a JsonObject, error: &str) -> Option<&'a str> {
+    if error.contains(" field `") {
+        return None;
+    }
+    let named = |name: &&String| {
+        let mut others = arguments.clone();
+        others.remove(*name);
+        parse::<T>(others).map_or_else(|other| other.to_string() != error, |_| true)
+    };
+    arguments.keys().find(named).map(String::as_str)
 }
 
 fn within(name: &str, value: Option<u32>, least: u32, most: u32) -> Result<(), ErrorReport> {
@@ -235,6 +257,8 @@ mod tests {
             (json!({"query": "x", "max_wait_seconds": 86_401}), "may be 1 to 86400"),
             (json!({"resume": "0198", "context": "y"}), "leave them out"),
             (json!({"query": "x", "depth": 3}), "unknown field `depth`"),
+            (json!({"query": 5}), "do not fit: `query`: invalid type: integer `5`"),
+            (json!({"query": "x", "max_iterations": -1}), "do not fit: `max_iterations`: invalid"),
         ];
         for (arguments, words) in cases {
             let error = deep_search(arguments.clone()).unwrap_err();

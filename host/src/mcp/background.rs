@@ -1,7 +1,8 @@
 //! The tools for research that outlives the call: what they take, and calling
-//! them. All but the start answer from the database alone.
+//! them. All but the start answer from the database alone, and spend nothing.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::arguments::{invalid, read};
 use super::result::error_text;
 use super::tools::{
-    CANCEL_RESEARCH, CHECK_RESEARCH_STATUS, GET_RESEARCH_RESULTS, LIST_RESEARCH,
-    START_DEEP_RESEARCH,
+    CANCEL_RESEARCH, CHECK_RESEARCH_STATUS, ESTIMATE_RESEARCH_COST, GET_RESEARCH_RESULTS,
+    LIST_RESEARCH, SAVE_RESEARCH_TO_MARKDOWN, START_DEEP_RESEARCH,
 };
 use crate::plugins::contract::Question;
+use crate::report::{SaveOptions, SavedReport};
 use crate::tasks::views::{Cancelled, ResearchResults, Started, Told};
 use crate::tasks::{
     Background, ErrorReport, MODEL, Outcome, Subject, TaskRequest, TaskStatus, Tasks,
@@ -81,6 +83,32 @@ pub struct CancelResearch {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub struct EstimateResearchCost {
+    /// The question as start_deep_research would be asked it.
+    pub query: String,
+    /// The agent that would be used, where it should not be the configured one.
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SaveResearchToMarkdown {
+    /// Which research to save: a task whose status is completed.
+    pub task_id: String,
+    /// The directory to save it in, from the server's working directory; made where
+    /// it is missing. `./research_reports` where it is left out.
+    pub output_dir: Option<String>,
+    /// What the file's name begins with; `research` where it is left out.
+    pub filename_prefix: Option<String>,
+    /// Write what it took, and how it was researched, into the file too. True where
+    /// it is left out.
+    pub include_metadata: Option<bool>,
+    /// List the sources at the end. True where it is left out.
+    pub include_sources: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ListResearch {
     /// Only tasks that have these words in the question or the report.
     pub query: Option<String>,
@@ -89,6 +117,34 @@ pub struct ListResearch {
     /// How many at the most, 1 to 1000; 20 where it is left out.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<u32>,
+}
+
+impl EstimateResearchCost {
+    fn question(self) -> Question {
+        let mut question = Question { text: self.query, ..Question::default() };
+        question.extra.extend(chosen(self.model.as_deref()));
+        question
+    }
+}
+
+impl SaveResearchToMarkdown {
+    fn options(self) -> SaveOptions {
+        let usual = SaveOptions::default();
+        SaveOptions {
+            output_dir: self.output_dir.map_or(usual.output_dir, PathBuf::from),
+            filename_prefix: self.filename_prefix.unwrap_or(usual.filename_prefix),
+            include_metadata: self.include_metadata.unwrap_or(usual.include_metadata),
+            include_sources: self.include_sources.unwrap_or(usual.include_sources),
+            format: usual.format,
+        }
+    }
+}
+
+/// The model that was asked for, as a question carries it. Some clients fill in
+/// what they leave out.
+fn chosen(model: Option<&str>) -> Option<(String, String)> {
+    let model = model.map(str::trim).filter(|model| !model.is_empty())?;
+    Some((MODEL.to_owned(), model.to_owned()))
 }
 
 impl StartDeepResearch {
@@ -111,8 +167,7 @@ impl StartDeepResearch {
         }
         let mut question =
             Question { text: asked.query, max_cost_usd: asked.max_cost_usd, ..Question::default() };
-        let model = asked.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
-        question.extra.extend(model.map(|model| (MODEL.to_owned(), model.to_owned())));
+        question.extra.extend(chosen(asked.model.as_deref()));
         Ok(TaskRequest {
             tool: START_DEEP_RESEARCH.to_owned(),
             subject: Subject::Question(question),
@@ -184,6 +239,20 @@ pub async fn call(
                 Ok(cancellation) => result(true, &Cancelled::of(&cancellation), None),
                 Err(error) => result(false, &Cancelled::of_error(&error), Some(&error)),
             }
+        }
+        ESTIMATE_RESEARCH_COST => {
+            let estimate = async {
+                let asked: EstimateResearchCost = read(tool, arguments)?;
+                tasks.estimate(START_DEEP_RESEARCH, &asked.question()).await
+            };
+            told(estimate.await)
+        }
+        SAVE_RESEARCH_TO_MARKDOWN => {
+            let saved = match read::<SaveResearchToMarkdown>(tool, arguments) {
+                Ok(asked) => tasks.save_report(&asked.task_id.clone(), asked.options()).await,
+                Err(error) => SavedReport::of_error(&error, None),
+            };
+            result(saved.success, &saved, saved.error.as_ref())
         }
         LIST_RESEARCH => {
             let list = async {

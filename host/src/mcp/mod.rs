@@ -27,7 +27,8 @@ use transport::Lines;
 const LAST_ANSWERS: Duration = Duration::from_millis(150);
 
 /// Serves until the client closes its end or `stop` is cancelled. All that was
-/// done is saved step by step, so there is nothing to wait for at the end.
+/// done is saved step by step, so that at the end there is nothing to wait for but
+/// what is being started at a vendor.
 pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result<()> {
     let closed = CancellationToken::new();
     let (reader, writer) = rmcp::transport::stdio_pipes();
@@ -49,7 +50,8 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
     // The handshake is answered: now there is time to make the plugins ready.
     let keeping = stop.child_token();
     tokio::spawn(tasks.clone().keep(keeping.clone()));
-    let warm = tokio::spawn(async move { tasks.plugins().warm().await });
+    let warming = tasks.clone();
+    let warm = tokio::spawn(async move { warming.plugins().warm().await });
 
     let waiting = service.waiting();
     tokio::pin!(waiting);
@@ -62,5 +64,6 @@ pub async fn serve(tasks: Arc<Tasks>, stop: CancellationToken) -> anyhow::Result
     }
     warm.abort();
     keeping.cancel();
+    tasks.wait_for_starts().await;
     Ok(())
 }

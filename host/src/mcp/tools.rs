@@ -5,11 +5,13 @@ use rmcp::model::{Tool, ToolAnnotations};
 
 use super::arguments::{DeepResearch, DeepSearch, Search};
 use super::background::{
-    CancelResearch, CheckResearchStatus, GetResearchResults, ListResearch, StartDeepResearch,
+    CancelResearch, CheckResearchStatus, EstimateResearchCost, GetResearchResults, ListResearch,
+    SaveResearchToMarkdown, StartDeepResearch,
 };
 use super::schema;
 use crate::config::{Config, ToolBackends};
-use crate::report::Answer;
+use crate::report::{Answer, SavedReport};
+use crate::tasks::Estimate;
 use crate::tasks::views::{
     Cancelled, ResearchList, ResearchResults, ResearchStatus, Started, Told,
 };
@@ -21,9 +23,11 @@ pub const DEEP_RESEARCH: &str = "deep_research";
 pub const CHECK_RESEARCH_STATUS: &str = "check_research_status";
 pub const GET_RESEARCH_RESULTS: &str = "get_research_results";
 pub const CANCEL_RESEARCH: &str = "cancel_research";
+pub const ESTIMATE_RESEARCH_COST: &str = "estimate_research_cost";
+pub const SAVE_RESEARCH_TO_MARKDOWN: &str = "save_research_to_markdown";
 pub const LIST_RESEARCH: &str = "list_research";
 
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 10] = [
     SEARCH,
     DEEP_SEARCH,
     DEEP_RESEARCH,
@@ -31,6 +35,8 @@ pub const NAMES: [&str; 8] = [
     CHECK_RESEARCH_STATUS,
     GET_RESEARCH_RESULTS,
     CANCEL_RESEARCH,
+    ESTIMATE_RESEARCH_COST,
+    SAVE_RESEARCH_TO_MARKDOWN,
     LIST_RESEARCH,
 ];
 
@@ -78,6 +84,12 @@ fn make(name: &'static str, config: &Config) -> Tool {
             (schema::of::<GetResearchResults>(), schema::of::<ResearchResults>())
         }
         CANCEL_RESEARCH => (schema::of::<CancelResearch>(), schema::of::<Cancelled>()),
+        ESTIMATE_RESEARCH_COST => {
+            (schema::of::<EstimateResearchCost>(), schema::of::<Told<Estimate>>())
+        }
+        SAVE_RESEARCH_TO_MARKDOWN => {
+            (schema::of::<SaveResearchToMarkdown>(), schema::of::<SavedReport>())
+        }
         _ => (schema::of::<ListResearch>(), schema::of::<Told<ResearchList>>()),
     };
     let hints = ToolAnnotations::with_title(title).open_world(world).destructive(false);
@@ -85,6 +97,8 @@ fn make(name: &'static str, config: &Config) -> Tool {
         // Each start is paid for, and what is cancelled stays so.
         START_DEEP_RESEARCH => hints.read_only(false).idempotent(false),
         CANCEL_RESEARCH => hints.read_only(false).idempotent(true).destructive(true),
+        // Each call makes a file, and never over another.
+        SAVE_RESEARCH_TO_MARKDOWN => hints.read_only(false).idempotent(false),
         // Nothing of the user's is changed.
         _ => hints.read_only(true).idempotent(true),
     };
@@ -200,6 +214,29 @@ fn in_the_background(name: &str) -> (&'static str, String) {
              has been found so far is kept, unless save_partial is false.\n\n\
              Use it for: research that is not wanted any more.\n\
              Do not use it for: a task that has come to its end.",
+        ),
+        ESTIMATE_RESEARCH_COST => (
+            "Estimate research cost",
+            "Tells what start_deep_research would take for a question, before anything is sent: \
+             how complex it is (simple, medium or complex), how long it would take and what it \
+             would cost in US dollars, each as a range, and whether the start would return before \
+             the result is there. Rests on the user's own past runs once there are some, and says \
+             on how many. Costs nothing, and asks no model.\n\n\
+             Use it for: deciding with the user whether research is worth its price.\n\
+             Do not use it for: what research that runs already has cost (check_research_status).",
+        ),
+        SAVE_RESEARCH_TO_MARKDOWN => (
+            "Save research to Markdown",
+            "Saves the report of a completed research task as a Markdown file that is kept for \
+             good: {output_dir}/{YYYY-MM}/{prefix}_{task_id}_{timestamp}.md, with citations as \
+             footnotes, numbered sources, and what it took as front matter. Never writes over a \
+             file that is there. Costs nothing, and asks no model. Works for tasks of every \
+             tool.\n\n\
+             Use it for: a report that the user wants to keep, share or put under version \
+             control.\n\
+             Do not use it for: reading a report (get_research_results), or research that is not \
+             completed (check_research_status).\n\n\
+             Returns: success, file_path, filename, file_size_kb, created_at.",
         ),
         _ => (
             "List research",

@@ -2,6 +2,7 @@
 //! nothing, or not all, to read.
 
 use super::markdown::inline;
+use super::words::count;
 use super::{Outcome, TaskStatus, short_id};
 
 /// What the reader must know before reading on.
@@ -20,6 +21,10 @@ pub fn notices(outcome: &Outcome, nothing: bool) -> Vec<String> {
             notices.push("Nothing was found that answers this question.".to_owned());
         }
         TaskStatus::Completed => {}
+        TaskStatus::Cancelled if nothing && !outcome.sources.is_empty() => {
+            let read = count(outcome.sources.len() as u64, "source");
+            notices.push(format!("**Cancelled** before anything was written; {read} had been read."));
+        }
         TaskStatus::Cancelled if nothing => {
             notices.push("**Cancelled** before anything was found.".to_owned());
         }

@@ -247,6 +247,7 @@ impl Delegator<'_> {
         }
         if let Some(note) = extra_of(job, "note") {
             round.extra.push((SUMMARY.to_owned(), note.to_owned()));
+            progress.note = Some(note.to_owned());
         }
     }
 

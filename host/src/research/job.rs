@@ -2,6 +2,8 @@
 //! name for it the moment it is known, and how it stands whenever that changes.
 //! Whoever takes the task up later goes on from there, and starts nothing twice.
 
+use tokio::sync::watch;
+
 use super::recorder::{Call, Recorder, to_json, unrecorded};
 use crate::digest;
 use crate::plugins::CallError;
@@ -36,6 +38,11 @@ impl Recorder {
         Some(known.unwrap_or_else(|| Job::unseen(&job.job_id)))
     }
 
+    /// Whether a job is being started: whoever breaks that off loses its name.
+    pub fn starting(&self) -> watch::Receiver<bool> {
+        self.starting.subscribe()
+    }
+
     /// Starts a job: the intent is on the disk before anything is sent, and the
     /// job's name before anything else is done.
     pub async fn start_job(
@@ -43,6 +50,7 @@ impl Recorder {
         call: Call<'_>,
         send: impl Future<Output = Result<Job, CallError>>,
     ) -> Result<(u32, Job), NotStarted> {
+        let _starting = Starting::new(&self.starting);
         let request_hash = digest::hexadecimal(call.request.as_bytes());
         let number = match self.begin(&call, request_hash).await {
             Ok(number) => number,
@@ -142,6 +150,22 @@ impl Recorder {
     /// The number of the call that started the job of an earlier process.
     pub fn job_call(&self) -> Option<u32> {
         self.job.as_ref().map(|job| job.call)
+    }
+}
+
+/// Says so as long as it is there.
+struct Starting<'a>(&'a watch::Sender<bool>);
+
+impl<'a> Starting<'a> {
+    fn new(starting: &'a watch::Sender<bool>) -> Self {
+        starting.send_replace(true);
+        Self(starting)
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
     }
 }
 

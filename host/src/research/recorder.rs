@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 use super::billed::{Billed, bill};
 use super::budget::Allowance;
@@ -34,6 +35,8 @@ pub struct Recorder {
     unsaved_job: Mutex<Option<NewJob>>,
     /// What the calls of this task have cost, and the dearest of them.
     spent: Mutex<(f64, f64)>,
+    /// A job is being started just now.
+    pub(super) starting: watch::Sender<bool>,
 }
 
 /// A call as it is written down.
@@ -65,6 +68,7 @@ impl Recorder {
             job: None,
             unsaved_job: Mutex::default(),
             spent: Mutex::default(),
+            starting: watch::Sender::default(),
         }
     }
 

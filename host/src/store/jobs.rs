@@ -61,7 +61,8 @@ impl Store {
                      WHERE task_id = ?1 AND number = ?2 AND state = 'sent'",
                 )?
                 .execute(params![task, job.call, now, job.state])?;
-            insert(transaction, &task, &job, Some("wanted"), now)
+            insert(transaction, &task, &job, None, now)?;
+            want_cancel(transaction, &task)
         })
         .await
     }

@@ -17,6 +17,9 @@ use crate::store::StoreError;
 /// How soon a cancel or a takeover by another process is noticed.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long the end of this process waits for a start at a vendor.
+const FAREWELL: Duration = Duration::from_secs(10);
+
 /// How often what was left is looked for.
 const ROUND: Duration = Duration::from_secs(3);
 
@@ -92,6 +95,14 @@ impl Tasks {
         keeping.cancel();
         let _ = kept.await;
         Ok(())
+    }
+
+    /// Before this process ends: what is being started at a vendor is waited for,
+    /// but not for long. What is broken off has to be sorted out by the user.
+    pub async fn wait_for_starts(&self) {
+        if tokio::time::timeout(FAREWELL, self.running.started()).await.is_err() {
+            tracing::warn!("research is still being started, and this process ends all the same");
+        }
     }
 
     async fn let_go_of_lost(&self) -> Result<(), StoreError> {

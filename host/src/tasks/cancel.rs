@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::work::result_of;
+use super::work::{result_of, was_left_starting};
 use super::{ErrorReport, Outcome, TaskStatus, Tasks};
 use crate::plugins::contract::{Job, JobStatus, Usage};
 use crate::report::words::money;
@@ -17,6 +17,10 @@ const WAIT: Duration = Duration::from_secs(10);
 
 /// No job of any vendor runs for this long: what could not be told by then is moot.
 const MOOT: i64 = 6 * 60 * 60 * 1000;
+
+/// The note of a task whose user did not want what had been found, so that what
+/// the vendor tells later does not bring it back.
+const DISCARDED: &str = "what had been found when it was cancelled was discarded";
 
 /// What cancelling has come to.
 #[derive(Debug, Clone)]
@@ -50,7 +54,10 @@ impl Tasks {
     ) -> Result<Cancellation, ErrorReport> {
         let task = self.store.find_task(id).await?;
         let before = self.outcome(&task.id).await?;
-        let open_start = before.status == TaskStatus::NeedsAttention;
+        let open_start = was_left_starting(
+            &self.store.calls(&task.id).await?,
+            self.store.job(&task.id).await?.is_some(),
+        );
         if matches!(before.status, TaskStatus::Completed | TaskStatus::Failed) {
             return Err(has_ended(&before));
         }
@@ -75,12 +82,16 @@ impl Tasks {
         let vendor = match self.store.take_cancel(&task.id).await? {
             Some(job) => self.tell_vendor_now(job, save_partial).await,
             None if self.store.job(&task.id).await?.is_some() => Vendor::Told,
+            // Whoever is starting it now tells the vendor once it has a name.
+            None if open_start && before.status == TaskStatus::Running => Vendor::ToldLater,
             None if open_start => Vendor::Unknown,
             None => Vendor::NotInvolved,
         };
         let outcome = self.outcome(&task.id).await?;
         Ok(Cancellation {
-            partial: !outcome.answer.is_empty() || !outcome.rounds.is_empty(),
+            partial: !outcome.answer.is_empty()
+                || !outcome.rounds.is_empty()
+                || !outcome.sources.is_empty(),
             before: cancelled == Cancelled::Before,
             outcome,
             vendor,
@@ -160,6 +171,7 @@ impl Tasks {
         if let Some(usage) = known {
             outcome.usage.clone_from(usage);
         }
+        let keep_report = keep_report && outcome.note.as_deref() != Some(DISCARDED);
         if let Some(ended) = ended.filter(|_| keep_report) {
             if let Some(report) = ended.report.filter(|report| report.len() > outcome.answer.len())
             {
@@ -194,4 +206,5 @@ fn drop_partial(outcome: &mut Outcome) {
     outcome.findings.clear();
     outcome.sources.clear();
     outcome.rounds.clear();
+    outcome.note = Some(DISCARDED.to_owned());
 }

@@ -17,6 +17,7 @@ mod request;
 mod rescue;
 mod resume;
 mod running;
+mod save;
 mod tell;
 pub mod views;
 mod work;

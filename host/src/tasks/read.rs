@@ -146,7 +146,7 @@ impl Tasks {
             status: Some(status_word(outcome.status, background).to_owned()),
             report: has_report.then_some(report),
             page: has_report.then_some(page),
-            sources: (has_report && include_sources)
+            sources: ((has_report || !outcome.sources.is_empty()) && include_sources)
                 .then(|| outcome.sources.iter().map(AnswerSource::of).collect()),
             metadata: Some(self.metadata(&outcome)),
             note: outcome.note.clone(),

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -30,6 +30,8 @@ pub struct Running {
     /// How many wait for its end.
     waiting: AtomicUsize,
     outcome: watch::Receiver<Option<Arc<Outcome>>>,
+    /// Whether its job is being started at a vendor just now.
+    starting: OnceLock<watch::Receiver<bool>>,
 }
 
 /// One who waits. Whoever goes away before the end, and leaves nobody waiting,
@@ -95,8 +97,23 @@ impl Running {
             listeners: Mutex::default(),
             waiting: AtomicUsize::new(0),
             outcome,
+            starting: OnceLock::new(),
         };
         (Arc::new(running), End(sender))
+    }
+
+    /// Whoever works on it tells when its job is being started.
+    pub fn tell_of_starts(&self, starting: watch::Receiver<bool>) {
+        let _ = self.starting.set(starting);
+    }
+
+    /// Waits until its job is not being started: broken off, nobody would know
+    /// what was paid for.
+    pub async fn started(&self) {
+        if let Some(starting) = self.starting.get() {
+            // Whoever worked on it is gone: nothing is being started then.
+            let _ = starting.clone().wait_for(|starting| !starting).await;
+        }
     }
 
     pub fn listen(self: &Arc<Self>, events: EventSink) -> Listening {
@@ -187,6 +204,14 @@ impl AllRunning {
 
     pub fn get(&self, id: &str) -> Option<Arc<Running>> {
         guard(&self.tasks).get(id).cloned()
+    }
+
+    /// Waits until nothing is being started at a vendor.
+    pub async fn started(&self) {
+        let tasks: Vec<Arc<Running>> = guard(&self.tasks).values().cloned().collect();
+        for running in tasks {
+            running.started().await;
+        }
     }
 }
 

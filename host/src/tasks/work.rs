@@ -135,14 +135,29 @@ impl Tasks {
             progress.parked = Some("the process that started it was ended meanwhile".to_owned());
             Ended::Lost
         } else {
-            tokio::select! {
+            running.tell_of_starts(recorder.starting());
+            let researching = research::run(&run, &question, &mut progress);
+            tokio::pin!(researching);
+            let ended = tokio::select! {
                 biased;
                 () = running.lost.cancelled() => Ended::Lost,
                 () = running.cancel.cancelled() => Ended::Cancelled,
-                result = research::run(&run, &question, &mut progress) => Ended::By(result),
+                result = &mut researching => Ended::By(result),
+            };
+            if !matches!(ended, Ended::By(_)) {
+                // What is being started gets its name written down, so that the
+                // vendor can be told.
+                tokio::select! {
+                    biased;
+                    () = running.started() => {}
+                    _ = &mut researching => {}
+                }
             }
+            ended
         };
-        let parked = progress.parked.take();
+        // What was cancelled or taken over meanwhile is not for this process to park.
+        let ours = job.open_start || matches!(ended, Ended::By(_));
+        let parked = progress.parked.take().filter(|_| ours);
         if parked.is_none() && (progress.lost || matches!(ended, Ended::Lost)) {
             // What became of it is in the database.
             match self.outcome(&id).await {

@@ -90,7 +90,7 @@ impl Interaction {
 
     /// As it is now.
     fn interaction(&self) -> Value {
-        let Script { rounds, ending, report, .. } = &self.script;
+        let Script { rounds, ending, report, draft, first_steps, .. } = &self.script;
         let over = self.over && !self.cancelled;
         let mut steps = answers::steps(&self.input, *rounds);
         steps.truncate(if self.cancelled {
@@ -119,8 +119,11 @@ impl Interaction {
             "created": self.created,
             "updated": now(),
         });
+        steps.splice(..0, first_steps.iter().cloned());
         if written {
             steps.push(output);
+        } else if let Some(draft) = draft {
+            steps.push(answers::of_text(draft, &[]));
         }
         if !steps.is_empty() {
             shown["steps"] = steps.into();
@@ -128,7 +131,7 @@ impl Interaction {
         if let (true, Ending::Failed(code, message)) = (over, ending) {
             shown["errors"] = json!([{ "code": code, "message": message }]);
         }
-        if over || self.cancelled {
+        if over || self.cancelled || self.script.tells_usage {
             let rounds = if self.cancelled { self.looked_at.min(*rounds) } else { *rounds };
             shown["usage"] = answers::usage(rounds);
         }

@@ -23,6 +23,12 @@ pub struct Script {
     pub report: Option<String>,
     /// A cancel is refused, and it goes on.
     pub refuses_cancel: bool,
+    /// What can be read of the report before it is over.
+    pub draft: Option<String>,
+    /// Steps of its own, before the others.
+    pub first_steps: Vec<Value>,
+    /// What it has used is told while it runs, too.
+    pub tells_usage: bool,
 }
 
 /// When it is over.
@@ -97,6 +103,9 @@ impl Default for Script {
             rounds: 2,
             report: None,
             refuses_cancel: false,
+            draft: None,
+            first_steps: Vec::new(),
+            tells_usage: false,
         }
     }
 }
