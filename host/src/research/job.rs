@@ -44,6 +44,7 @@ impl Recorder {
         send: impl Future<Output = Result<Job, CallError>>,
     ) -> Result<(u32, Job), NotStarted> {
         let request_hash = digest::hexadecimal(call.request.as_bytes());
+        let starting = self.starting();
         let number = match self.begin(&call, request_hash).await {
             Ok(number) => number,
             Err(error) if is_lost(&error) => return Err(NotStarted::Lost),
@@ -64,7 +65,9 @@ impl Recorder {
             job_id: job.id.clone(),
             state: to_json(&job),
         };
-        match self.keep_started(started).await {
+        let kept = self.keep_started(started).await;
+        drop(starting);
+        match kept {
             Kept::Ours => Ok((number, job)),
             Kept::Lost => Err(NotStarted::Lost),
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 
 use super::billed::{Billed, bill};
 use super::budget::Allowance;
@@ -32,8 +33,19 @@ pub struct Recorder {
     pub(super) job: Option<JobRecord>,
     /// One that is started and could not be written down yet.
     unsaved_job: Mutex<Option<NewJob>>,
+    /// A job is being started.
+    starting: watch::Sender<bool>,
     /// What the calls of this task have cost, and the dearest of them.
     spent: Mutex<(f64, f64)>,
+}
+
+/// A job is being started until this is dropped.
+pub(super) struct Starting<'a>(&'a watch::Sender<bool>);
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
+    }
 }
 
 /// A call as it is written down.
@@ -64,6 +76,7 @@ impl Recorder {
             answered: Mutex::default(),
             job: None,
             unsaved_job: Mutex::default(),
+            starting: watch::Sender::default(),
             spent: Mutex::default(),
         }
     }
@@ -87,6 +100,18 @@ impl Recorder {
             job,
             ..Self::new(store, prices, Ok(claim))
         }
+    }
+
+    pub(super) fn starting(&self) -> Starting<'_> {
+        self.starting.send_replace(true);
+        Starting(&self.starting)
+    }
+
+    /// Waits as long as a job is being started. Whoever stops the work on a task in
+    /// that moment loses the vendor's name for the job, and nobody could end it.
+    pub async fn is_not_starting(&self) {
+        // The sender is there as long as this is.
+        let _ = self.starting.subscribe().wait_for(|starting| !starting).await;
     }
 
     pub(super) fn unsaved_job(&self, job: NewJob) {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
+
 use super::request::Background;
 use super::running::Running;
 use super::{
@@ -137,8 +139,8 @@ impl Tasks {
         } else {
             tokio::select! {
                 biased;
-                () = running.lost.cancelled() => Ended::Lost,
-                () = running.cancel.cancelled() => Ended::Cancelled,
+                () = stopped(&running.lost, &recorder) => Ended::Lost,
+                () = stopped(&running.cancel, &recorder) => Ended::Cancelled,
                 result = research::run(&run, &question, &mut progress) => Ended::By(result),
             }
         };
@@ -250,6 +252,12 @@ impl Tasks {
             self.save_later(claim, outcome.clone(), cancel_job);
         }
     }
+}
+
+/// The work is to stop, and can be without losing sight of what is being started.
+async fn stopped(token: &CancellationToken, recorder: &Recorder) {
+    token.cancelled().await;
+    recorder.is_not_starting().await;
 }
 
 /// A vendor cannot be told a limit: what may become dearer is not started.
