@@ -2,3 +2,4 @@
 //! of the vendor: a module for each part of it.
 
 mod handing_over;
+mod last_things;
