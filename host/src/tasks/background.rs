@@ -112,6 +112,8 @@ impl Tasks {
         if !self.store.exists() || self.check().is_err() {
             return Ok(());
         }
+        // First, so that nothing is asked for that is known already.
+        self.take_in_rescued().await?;
         for id in self.store.left_tasks().await? {
             self.take_up_one(&id).await;
         }

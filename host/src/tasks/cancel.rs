@@ -49,7 +49,7 @@ impl Tasks {
         save_partial: bool,
     ) -> Result<Cancellation, ErrorReport> {
         let task = self.store.find_task(id).await?;
-        let before = self.outcome(&task.id).await?;
+        let before = self.outcome_of(task.clone()).await?;
         let open_start = before.status == TaskStatus::NeedsAttention;
         if matches!(before.status, TaskStatus::Completed | TaskStatus::Failed) {
             return Err(has_ended(&before));
