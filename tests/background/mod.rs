@@ -2,3 +2,6 @@
 //! of the vendor: a module for each part of it.
 
 mod handing_over;
+mod load;
+#[cfg(target_os = "linux")]
+mod trouble;

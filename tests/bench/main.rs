@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "printing figures is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "the program is measured from outside")]
 
+mod background;
 mod calls;
 mod corpus;
 mod documents;
@@ -19,11 +20,12 @@ mod support;
 
 type Part = (&'static str, fn());
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("calls", calls::run),
     ("server", server::run),
     ("documents", documents::run),
     ("reports", reports::run),
+    ("background", background::run),
 ];
 
 fn main() {

@@ -42,6 +42,13 @@ impl Explorer {
         Self { home: Home::with_config(&config), api: Arc::new(Interactions::start()) }
     }
 
+    /// Who has configured this of research, and nothing else.
+    #[allow(dead_code, reason = "the benchmarks look less often")]
+    pub fn with_research(text: &str) -> Self {
+        let home = Home::with_config(&format!("[research]\n{text}"));
+        Self { home, api: Arc::new(Interactions::start()) }
+    }
+
     pub fn command<I, S>(&self, arguments: I) -> Command
     where
         I: IntoIterator<Item = S>,

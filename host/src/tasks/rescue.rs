@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::work::end_of;
-use super::{Outcome, Tasks};
+use super::{ErrorReport, Outcome, Tasks};
 use crate::report;
 use crate::research::{Recorder, is_lost, to_json};
 use crate::store::{Claim, NewTask, Restored, Store, StoreError};
@@ -148,28 +148,33 @@ impl Tasks {
         let tasks = self.clone();
         tokio::spawn(async move {
             let id = &unfinished.claim.id;
-            let mut pause = FIRST;
-            loop {
-                tokio::time::sleep(pause).await;
-                match save(&tasks.store, &unfinished, &waiting).await {
-                    Ok(()) => {
-                        tracing::info!(
-                            "the result of task {id} is saved in the database after all"
-                        );
-                        break;
-                    }
-                    // The file is for the next process.
-                    Err(StoreError::Closed) => return,
-                    Err(error) if is_lost(&error) => {
-                        tracing::warn!("the result of task {id} is not saved: {error}");
-                        break;
-                    }
-                    Err(_) => pause = (pause * 2).min(LONGEST),
+            match until_saved(async || save(&tasks.store, &unfinished, &waiting).await).await {
+                Ok(()) => {
+                    tracing::info!("the result of task {id} is saved in the database after all");
                 }
+                // The file is for the next process.
+                Err(StoreError::Closed) => return,
+                Err(error) => tracing::warn!("the result of task {id} is not saved: {error}"),
             }
             tasks.unsaved.all().remove(id);
             file.as_deref().map(remove);
             tasks.send_heralds().await;
+        });
+    }
+
+    /// The same for a task that waits for the user. Should this process end first,
+    /// whoever takes the task up finds the call without an answer.
+    pub(super) fn park_later(self: &Arc<Self>, claim: Claim, error: ErrorReport, shown: Outcome) {
+        self.unsaved.all().insert(shown.id.clone(), shown);
+        let tasks = self.clone();
+        tokio::spawn(async move {
+            let park = async || {
+                tasks.store.park_task(&claim, error.message.clone(), to_json(&error)).await
+            };
+            if let Err(error) = until_saved(park).await {
+                tracing::warn!("task {}: {error}", claim.id);
+            }
+            tasks.unsaved.all().remove(&claim.id);
         });
     }
 
@@ -321,7 +326,7 @@ mod tests {
             cancel_job: false,
         };
         let read: Waiting = serde_json::from_str(&to_json(&waiting)).unwrap();
-        assert_eq!(read.outcome, waiting.outcome);
+        assert_eq!(to_json(&read.outcome), to_json(&waiting.outcome));
         assert_eq!(read.restored(), waiting.restored());
         let restored = read.restored();
         assert_eq!(restored.rounds.len(), waiting.outcome.rounds.len());

@@ -191,7 +191,7 @@ impl Tasks {
         };
         if status == TaskStatus::NeedsAttention {
             outcome.finished_at = None;
-            self.park(claim.as_ref(), &outcome).await;
+            self.park(claim, &outcome).await;
         } else if !lost {
             let unfinished = claim.map(|claim| Unfinished {
                 claim,
@@ -215,11 +215,16 @@ impl Tasks {
 
     /// Where this cannot be written the task stays open, and whoever takes it up
     /// finds the call without an answer, and parks it then.
-    async fn park(&self, claim: Option<&Claim>, outcome: &Outcome) {
+    async fn park(self: &Arc<Self>, claim: Option<Claim>, outcome: &Outcome) {
         let (Some(claim), Some(error)) = (claim, &outcome.error) else { return };
-        let parked = self.store.park_task(claim, error.message.clone(), to_json(error)).await;
-        if let Err(error) = parked {
-            tracing::error!("task {}: {error}", claim.id);
+        match self.store.park_task(&claim, error.message.clone(), to_json(error)).await {
+            Ok(()) => {}
+            Err(trouble) => {
+                tracing::error!("task {}: {trouble}", claim.id);
+                if !is_lost(&trouble) {
+                    self.park_later(claim, error.clone(), outcome.clone());
+                }
+            }
         }
     }
 

@@ -155,7 +155,7 @@ async fn a_newer_version_that_comes_meanwhile_is_left_alone() {
     let claim = create(&store, "question").await;
     assert!(store.task(&claim.id).await.unwrap().is_some());
     let other = Connection::open(path(&directory)).unwrap();
-    let known = crate::store::schema::known_version();
+    let known = crate::store::schema::known_version() as i64;
     other.pragma_update(None, "user_version", known + 1).unwrap();
     for error in [
         store.save_round(&claim, round(1)).await.unwrap_err(),
