@@ -6,7 +6,7 @@
 //! A disk is full for one server alone: its files may not grow any more.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -204,6 +204,10 @@ fn damage(path: &Path) {
     fs::write(path, vec![0xAA; size as usize]).unwrap();
 }
 
+fn version(database: &Connection) -> i64 {
+    database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
 fn move_away(trouble: &Trouble) {
     for ending in ["", "-wal", "-shm"] {
         let path = trouble.directory().join(format!("bathysphere.sqlite3{ending}"));
@@ -267,7 +271,7 @@ fn with_a_newer_database_nothing_is_sent_and_everything_says_why() {
     let trouble = Trouble::who_waits(0);
     trouble.make_database();
     let other = Connection::open(trouble.database()).unwrap();
-    let known: i64 = other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let known = version(&other);
     other.pragma_update(None, "user_version", 99).unwrap();
     let mut client = trouble.connect();
     assert_refused(&trouble, &mut client, "was written by a newer version: its schema is 99");
@@ -290,12 +294,17 @@ fn with_a_directory_in_its_place_nothing_is_sent_and_everything_says_why() {
 #[test]
 fn with_a_full_disk_nothing_is_sent_and_earlier_research_can_be_read() {
     let trouble = Trouble::who_waits(0);
-    trouble.make_database();
     let mut client = trouble.connect();
-    limit_files(&client, Some(0));
+    let earlier = "What was first?";
+    trouble.explorer.api.release(earlier);
+    let id = start(&mut client, earlier);
+    wait_for_status(&mut client, &id, "completed");
+    fill_disk(&trouble, &client);
     assert_refused(&trouble, &mut client, "the disk is full or failing");
     let listed = ask(&mut client, "list_research", json!({}));
-    assert_eq!(listed["count"], 0, "{listed:#}");
+    assert_eq!(listed["count"], 1, "{listed:#}");
+    let results = ask(&mut client, "get_research_results", json!({ "task_id": id }));
+    assert_eq!(results["success"], true, "{results:#}");
     free_disk(&client);
     assert_works(&trouble, &mut client);
 }
@@ -458,10 +467,20 @@ fn a_database_that_is_damaged_loses_no_result() {
     let mut client = trouble.connect();
     let request = trouble.begin(&mut client);
     let id = trouble.id();
-    for ending in ["", "-wal"] {
-        damage(&trouble.directory().join(format!("bathysphere.sqlite3{ending}")));
-    }
-    trouble.assert_rescued(&mut client, request, "bathysphere.sqlite3");
+    // All pages but the first, in the file itself; and a write, after which nobody
+    // trusts what they remember of them.
+    let other = Connection::open(trouble.database()).unwrap();
+    other.busy_timeout(Duration::from_secs(10)).unwrap();
+    let known = version(&other);
+    wait_until("all is in the file itself", || {
+        let query = "PRAGMA wal_checkpoint(TRUNCATE)";
+        other.query_row(query, [], |row| row.get::<_, i64>(0)).is_ok_and(|busy| busy == 0)
+    });
+    let size = trouble.database().metadata().unwrap().len() as usize;
+    let file = fs::File::options().write(true).open(trouble.database()).unwrap();
+    file.write_all_at(&vec![0xAA; size - 4096], 4096).unwrap();
+    other.pragma_update(None, "user_version", known).unwrap();
+    trouble.assert_rescued(&mut client, request, "is damaged");
     // As the message says.
     move_away(&trouble);
     client.wait_for_log("is saved in the database after all");
@@ -477,7 +496,7 @@ fn a_newer_version_that_comes_meanwhile_loses_no_result() {
     let id = trouble.id();
     let other = Connection::open(trouble.database()).unwrap();
     other.busy_timeout(Duration::from_secs(10)).unwrap();
-    let known: i64 = other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let known = version(&other);
     other.pragma_update(None, "user_version", 99).unwrap();
     trouble.assert_rescued(&mut client, request, "was written by a newer version");
     other.pragma_update(None, "user_version", known).unwrap();
@@ -604,7 +623,7 @@ fn a_task_that_runs_while_the_database_cannot_be_read_says_that_it_goes_on() {
         .wait_for("a look", |log| log.ids(QUESTION).first().is_some_and(|id| log.polls(id) > 1));
     let other = Connection::open(trouble.database()).unwrap();
     other.busy_timeout(Duration::from_secs(10)).unwrap();
-    let known: i64 = other.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let known = version(&other);
     other.pragma_update(None, "user_version", 99).unwrap();
     let told: Value = status(&mut client, &id);
     let message = told["error"]["message"].as_str().unwrap();

@@ -148,7 +148,15 @@ impl Tasks {
         let tasks = self.clone();
         tokio::spawn(async move {
             let id = &unfinished.claim.id;
-            match until_saved(async || save(&tasks.store, &unfinished, &waiting).await).await {
+            let mut pauses = Pauses(FIRST);
+            let saved = loop {
+                pauses.pause().await;
+                match save(&tasks.store, &unfinished, &waiting).await {
+                    Err(error) if may_pass(&error) => {}
+                    saved => break saved,
+                }
+            };
+            match saved {
                 Ok(()) => {
                     tracing::info!("the result of task {id} is saved in the database after all");
                 }
@@ -164,14 +172,20 @@ impl Tasks {
 
     /// The same for a task that waits for the user. Should this process end first,
     /// whoever takes the task up finds the call without an answer.
-    pub(super) fn park_later(self: &Arc<Self>, claim: Claim, error: ErrorReport, shown: Outcome) {
+    pub(super) fn park_later(self: &Arc<Self>, claim: Claim, error: &ErrorReport, shown: Outcome) {
         self.unsaved.all().insert(shown.id.clone(), shown);
+        let (note, json) = (error.message.clone(), to_json(error));
         let tasks = self.clone();
         tokio::spawn(async move {
-            let park = async || {
-                tasks.store.park_task(&claim, error.message.clone(), to_json(&error)).await
+            let mut pauses = Pauses(FIRST);
+            let parked = loop {
+                pauses.pause().await;
+                match tasks.store.park_task(&claim, note.clone(), json.clone()).await {
+                    Err(error) if may_pass(&error) => {}
+                    parked => break parked,
+                }
             };
-            if let Err(error) = until_saved(park).await {
+            if let Err(error) = parked {
                 tracing::warn!("task {}: {error}", claim.id);
             }
             tasks.unsaved.all().remove(&claim.id);
@@ -206,6 +220,21 @@ impl Tasks {
         }
         Ok(())
     }
+}
+
+/// Between two attempts, ever longer.
+struct Pauses(Duration);
+
+impl Pauses {
+    async fn pause(&mut self) {
+        tokio::time::sleep(self.0).await;
+        self.0 = (self.0 * 2).min(LONGEST);
+    }
+}
+
+/// Whether another attempt is any use.
+fn may_pass(error: &StoreError) -> bool {
+    !is_lost(error) && *error != StoreError::Closed
 }
 
 async fn save(store: &Store, unfinished: &Unfinished, waiting: &Waiting) -> Result<(), StoreError> {

@@ -222,7 +222,7 @@ impl Tasks {
             Err(trouble) => {
                 tracing::error!("task {}: {trouble}", claim.id);
                 if !is_lost(&trouble) {
-                    self.park_later(claim, error.clone(), outcome.clone());
+                    self.park_later(claim, error, outcome.clone());
                 }
             }
         }
