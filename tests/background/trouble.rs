@@ -556,6 +556,24 @@ fn a_job_that_nobody_could_write_down_is_parked_until_it_is_adopted() {
 }
 
 #[test]
+fn a_start_of_unknown_fate_is_parked_when_the_database_can_be_written() {
+    let trouble = Trouble::who_waits(0);
+    let mut client = trouble.connect();
+    trouble.explorer.api.on(|_| Script::create(Fault::TakenThenLater(500, Duration::from_secs(3))));
+    let id = start(&mut client, QUESTION);
+    trouble.explorer.api.wait_for("a start", |log| log.creates(QUESTION) == 1);
+    fill_disk(&trouble, &client);
+    client.wait_for_log(&format!("task {id}: the disk is full or failing"));
+    let here = wait_for_status(&mut client, &id, "needs_attention");
+    assert!(here["failure"]["hint"].as_str().unwrap().contains("task adopt"), "{here:#}");
+    let mut another = trouble.connect();
+    assert_eq!(status(&mut another, &id)["status"], "running_async");
+    free_disk(&client);
+    wait_for_status(&mut another, &id, "needs_attention");
+    assert_eq!(trouble.posts(), 1);
+}
+
+#[test]
 fn while_the_database_is_locked_every_task_goes_on_and_a_cancel_is_told_off() {
     const TASKS: usize = 20;
     let trouble = Trouble::who_waits(0);
