@@ -111,12 +111,12 @@ impl Tasks {
     }
 
     async fn take_up_left(self: &Arc<Self>) -> Result<(), StoreError> {
+        // First, so that nothing is asked for that is known already.
+        self.take_in_rescued().await;
         // Nothing was ever asked: there is no need to make a database.
         if !self.store.exists() || self.check().is_err() {
             return Ok(());
         }
-        // First, so that nothing is asked for that is known already.
-        self.take_in_rescued().await?;
         let mut in_vain = 0;
         for id in self.store.left_tasks().await? {
             in_vain = if self.take_up_one(&id).await { 0 } else { in_vain + 1 };

@@ -193,7 +193,7 @@ impl Tasks {
     }
 
     /// Takes in the results that processes which ended meanwhile could not save.
-    pub(super) async fn take_in_rescued(&self) -> Result<(), StoreError> {
+    pub(super) async fn take_in_rescued(&self) {
         for path in directories(&self.store).iter().flat_map(|directory| waiting_in(directory)) {
             let Ok(text) = std::fs::read(&path) else { continue };
             let waiting: Waiting = match serde_json::from_slice(&text) {
@@ -208,17 +208,25 @@ impl Tasks {
             if waiting.database != self.store.path() || self.unsaved.get(id).is_some() {
                 continue;
             }
-            if self.store.restore_end(waiting.restored()).await? {
-                tracing::info!(
-                    "the result of task {id}, which could not be saved before, is in the database now"
-                );
-                if let Some(running) = self.running.get(id) {
-                    running.lost.cancel();
+            match self.store.restore_end(waiting.restored()).await {
+                Ok(true) => {
+                    tracing::info!(
+                        "the result of task {id}, which could not be saved before, is in the \
+                         database now"
+                    );
+                    if let Some(running) = self.running.get(id) {
+                        running.lost.cancel();
+                    }
+                }
+                // It has come to its end without this.
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::debug!("{} has to wait: {error}", path.display());
+                    continue;
                 }
             }
             remove(&path);
         }
-        Ok(())
     }
 }
 
