@@ -26,7 +26,10 @@ mod command_line;
 mod handing_over;
 mod last_things;
 mod listing;
+mod load;
 mod notifying;
 mod restarting;
+#[cfg(target_os = "linux")]
+mod trouble;
 mod unknown_fate;
 mod vendor_trouble;

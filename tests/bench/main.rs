@@ -12,6 +12,7 @@ mod calls;
 mod corpus;
 mod documents;
 mod figures;
+mod load;
 mod reports;
 mod server;
 #[path = "../support/mod.rs"]
@@ -20,12 +21,13 @@ mod support;
 
 type Part = (&'static str, fn());
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("calls", calls::run),
     ("server", server::run),
     ("documents", documents::run),
     ("reports", reports::run),
     ("background", background::run),
+    ("load", load::run),
 ];
 
 fn main() {

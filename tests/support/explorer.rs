@@ -73,6 +73,16 @@ impl Explorer {
         self.with_variable("GOOGLE_GEMINI_BASE_URL", nobody)
     }
 
+    /// Who has configured this of research, and nothing else.
+    #[allow(dead_code, reason = "the benchmarks look less often")]
+    pub fn with_research(text: &str) -> Self {
+        Self {
+            home: Home::with_config(&format!("[research]\n{text}\n{HOOK}")),
+            api: Arc::new(Interactions::start()),
+            variables: Vec::new(),
+        }
+    }
+
     pub fn command<I, S>(&self, arguments: I) -> Command
     where
         I: IntoIterator<Item = S>,

@@ -172,7 +172,8 @@ impl Delegator<'_> {
                     gone = 0;
                     looks.succeeded();
                     let seen = self.keep_what_was_known(&job, seen);
-                    if seen != job {
+                    // What could not be written is tried again with every look.
+                    if seen != job || self.run.recorder.is_behind() {
                         job = seen;
                         if self.run.recorder.save_job(&job).await == Kept::Lost {
                             return Err((job, lost(name, progress)));

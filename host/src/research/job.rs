@@ -5,10 +5,11 @@
 use tokio::sync::watch;
 
 use super::recorder::{Call, Recorder, to_json, unrecorded};
+use super::unwritten::Entry;
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Job, Usage};
-use crate::store::{CallEnd, CallState, NewJob, Status, StoreError};
+use crate::store::{CallState, NewJob, Status, StoreError};
 
 /// Why there is no job to wait for.
 #[derive(Debug)]
@@ -80,8 +81,7 @@ impl Recorder {
 
     async fn keep_started(&self, job: NewJob) -> Kept {
         let Some(claim) = &self.claim else { return Kept::Ours };
-        let answer = CallEnd { outcome: Ok(job.state.clone()), usage: None, cost_usd: None };
-        match self.store.job_started(claim, job.clone(), answer).await {
+        match self.write_down(Entry::JobStarted(job.clone())).await {
             Ok(()) => Kept::Ours,
             Err(error) if is_lost(&error) => {
                 self.hand_over(job).await;
@@ -99,7 +99,6 @@ impl Recorder {
                     job.job_id,
                 );
                 self.note(Err(error));
-                self.unsaved_job(job);
                 Kept::Ours
             }
         }
@@ -125,13 +124,7 @@ impl Recorder {
 
     /// How it stands with the job.
     pub async fn save_job(&self, job: &Job) -> Kept {
-        let Some(claim) = &self.claim else { return Kept::Ours };
-        if let Some(unsaved) = self.take_unsaved_job()
-            && self.keep_started(unsaved).await == Kept::Lost
-        {
-            return Kept::Lost;
-        }
-        match self.store.save_job(claim, to_json(job)).await {
+        match self.write_down(Entry::JobState(to_json(job))).await {
             Err(error) if is_lost(&error) => Kept::Lost,
             result => {
                 self.note(result);
@@ -142,9 +135,7 @@ impl Recorder {
 
     /// What the job has cost in the end.
     pub async fn settle_job(&self, call: u32, usage: &Usage) {
-        let Some(claim) = &self.claim else { return };
-        let settled = self.store.settle_call(claim, call, to_json(usage), usage.cost_usd).await;
-        self.note(settled);
+        self.write_or_note(Entry::Settled(call, to_json(usage), usage.cost_usd)).await;
     }
 
     /// The number of the call that started the job of an earlier process.
@@ -178,14 +169,10 @@ pub fn has_open_start(calls: &[crate::store::CallRecord]) -> bool {
 /// The function that starts a job, in the record of calls.
 pub const START: &str = "start";
 
-/// The task is not this process's any more.
+/// The task is not this process's any more. One that the database does not know any
+/// more is nobody else's either: its file was removed or replaced.
 pub fn is_lost(error: &StoreError) -> bool {
-    matches!(
-        error,
-        StoreError::LostOwnership { .. }
-            | StoreError::Finished { .. }
-            | StoreError::Vanished { .. }
-    )
+    matches!(error, StoreError::LostOwnership { .. } | StoreError::Finished { .. })
 }
 
 /// Whether a failed start was provably not taken by the vendor.

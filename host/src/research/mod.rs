@@ -16,6 +16,7 @@ mod passages;
 mod progress;
 mod quality;
 mod recorder;
+mod unwritten;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

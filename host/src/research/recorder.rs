@@ -1,7 +1,8 @@
 //! Writes a run down as it happens. When the database fails the run goes on in
-//! memory and the user is told once; but nothing that may cost money is sent
-//! unless it was written down first, and what was answered before a run was
-//! interrupted is read from the record instead of being paid for again.
+//! memory, the user is told once, and what could not be written is written when the
+//! database is sound again; but nothing that may cost money is sent unless it was
+//! written down first, and what was answered before a run was interrupted is read
+//! from the record instead of being paid for again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,12 +12,13 @@ use tokio::sync::watch;
 
 use super::billed::{Billed, bill};
 use super::budget::Allowance;
+use super::unwritten::{Entry, Unwritten};
 use crate::digest;
 use crate::plugins::CallError;
 use crate::plugins::contract::{ErrorKind, Plan, PluginError, Round, Usage};
 use crate::prices::Prices;
 use crate::store::{
-    CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewJob, NewRound, Store, StoreError,
+    CallEnd, CallRecord, CallState, Claim, JobRecord, NewCall, NewRound, Store, StoreError,
 };
 
 pub struct Recorder {
@@ -31,8 +33,7 @@ pub struct Recorder {
     answered: Mutex<Vec<CallRecord>>,
     /// The job that an earlier attempt has started.
     pub(super) job: Option<JobRecord>,
-    /// One that is started and could not be written down yet.
-    unsaved_job: Mutex<Option<NewJob>>,
+    pub(super) unwritten: Unwritten,
     /// What the calls of this task have cost, and the dearest of them.
     spent: Mutex<(f64, f64)>,
     /// A job is being started just now.
@@ -66,7 +67,7 @@ impl Recorder {
             trouble: Mutex::new(trouble),
             answered: Mutex::default(),
             job: None,
-            unsaved_job: Mutex::default(),
+            unwritten: Unwritten::default(),
             spent: Mutex::default(),
             starting: watch::Sender::default(),
         }
@@ -93,14 +94,6 @@ impl Recorder {
         }
     }
 
-    pub(super) fn unsaved_job(&self, job: NewJob) {
-        *guard(&self.unsaved_job) = Some(job);
-    }
-
-    pub(super) fn take_unsaved_job(&self) -> Option<NewJob> {
-        guard(&self.unsaved_job).take()
-    }
-
     /// What would go beyond this is not sent.
     pub fn within(mut self, allowance: Allowance) -> Self {
         self.allowance = allowance;
@@ -117,15 +110,12 @@ impl Recorder {
     }
 
     pub async fn save_plan(&self, plan: &Plan) {
-        let Some(claim) = &self.claim else { return };
-        let json = to_json(plan);
-        self.note(self.store.save_plan(claim, json).await);
+        self.write_or_note(Entry::Plan(to_json(plan))).await;
     }
 
     pub async fn save_round(&self, round: &Round, memo: &str) {
-        let Some(claim) = &self.claim else { return };
         let new = NewRound { number: round.number, round: to_json(round), memo: memo.to_owned() };
-        self.note(self.store.save_round(claim, new).await);
+        self.write_or_note(Entry::Round(new)).await;
     }
 
     /// Makes a call: from the record, if this very request was answered before;
@@ -207,21 +197,58 @@ impl Recorder {
             let mut spent = guard(&self.spent);
             *spent = (spent.0 + cost, spent.1.max(cost));
         }
-        let Some(claim) = &self.claim else { return };
         let end = CallEnd {
             outcome,
             cost_usd: usage.and_then(|usage| usage.cost_usd),
             usage: usage.map(to_json),
         };
-        self.note(self.store.finish_call(claim, number, end).await);
+        self.write_or_note(Entry::CallEnd(number, end)).await;
     }
 
+    pub(super) async fn write_or_note(&self, entry: Entry) {
+        let written = self.write_down(entry).await;
+        self.note(written);
+    }
+
+    /// Writes this down after all that is still to be written.
+    pub(super) async fn write_down(&self, entry: Entry) -> Result<(), StoreError> {
+        // Nothing of a task that could not be made is ever written.
+        let Some(claim) = &self.claim else { return Ok(()) };
+        self.unwritten.add(entry).await;
+        self.unwritten.write(&self.store, claim).await
+    }
+
+    /// Whether there is something that could not be written yet.
+    pub fn is_behind(&self) -> bool {
+        self.unwritten.is_behind()
+    }
+
+    /// Writes what could not be written yet.
+    pub async fn catch_up(&self) -> Result<(), StoreError> {
+        match &self.claim {
+            Some(claim) => self.unwritten.write(&self.store, claim).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Trouble is told once, and that it is over.
     pub(super) fn note(&self, result: Result<(), StoreError>) {
-        let Err(error) = result else { return };
+        let Some(claim) = &self.claim else { return };
         let mut trouble = guard(&self.trouble);
-        if trouble.is_none() {
-            tracing::error!("the run goes on, but is not saved: {error}");
-            *trouble = Some(error);
+        match (result, trouble.is_some()) {
+            (Err(error), false) => {
+                let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                tracing::error!(
+                    "task {} goes on, but is not saved just now: {error}{hint}",
+                    claim.id
+                );
+                *trouble = Some(error);
+            }
+            (Ok(()), true) => {
+                tracing::info!("task {} is saved again", claim.id);
+                *trouble = None;
+            }
+            _ => {}
         }
     }
 }

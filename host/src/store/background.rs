@@ -60,15 +60,16 @@ impl Store {
     }
 
     /// Those of the claims that do not hold any more: the tasks were cancelled, or
-    /// taken over.
+    /// taken over. A task that the database does not know was not: its file was
+    /// removed or replaced, and whoever works on it has the only copy.
     pub async fn lost_claims(&self, claims: Vec<Claim>) -> Result<Vec<String>> {
         self.read(move |reading| {
             let mut statement = reading.connection.prepare_cached(
-                "SELECT 1 FROM tasks WHERE id = ?1 AND epoch = ?2 AND status = 'running'",
+                "SELECT 1 FROM tasks WHERE id = ?1 AND (epoch <> ?2 OR status <> 'running')",
             )?;
             let mut lost = Vec::new();
             for claim in claims {
-                if !statement.exists(params![claim.id, claim.epoch])? {
+                if statement.exists(params![claim.id, claim.epoch])? {
                     lost.push(claim.id);
                 }
             }

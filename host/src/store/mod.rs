@@ -24,6 +24,7 @@ mod jobs;
 mod ledger;
 mod notices;
 mod owner;
+mod restore;
 mod results;
 mod rounds;
 mod schema;
@@ -51,6 +52,7 @@ pub use error::{Fault, Result, StoreError};
 pub use forecasts::{ForecastRecord, NewForecast, PastTask};
 pub use jobs::{JobRecord, NewJob};
 pub use ledger::{Budget, LedgerBy, LedgerRow, Spent};
+pub use restore::Restored;
 pub use results::{NewResult, ResultRecord};
 pub use rounds::{NewRound, RoundRecord};
 pub use tasks::{Claim, Ending, NewTask, Status, TaskEnd, TaskFilter, TaskRecord};
@@ -187,7 +189,12 @@ impl Store {
             // One to a file that was deleted or replaced is not used again.
             let idle = store.idle_readers().pop();
             let opened = match idle.filter(|opened| opened.identity.is_at(store.path())) {
-                Some(opened) => opened,
+                // A newer version may have changed the schema meanwhile.
+                Some(opened) => {
+                    schema::check(&opened.connection)
+                        .map_err(|error| error.at(&store.shared.location.path))?;
+                    opened
+                }
                 None => store.shared.location.open_reader()?,
             };
             let answer =

@@ -48,7 +48,8 @@ pub(super) fn check(connection: &Connection) -> Result<usize> {
     inspect(&connection.unchecked_transaction()?)
 }
 
-fn inspect(connection: &Transaction<'_>) -> Result<usize> {
+/// The same within a transaction.
+pub(super) fn inspect(connection: &Transaction<'_>) -> Result<usize> {
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
@@ -12,6 +13,11 @@ use super::connection::{Location, Opened};
 use super::error::{Fault, Result, StoreError};
 use super::identity::Identity;
 use super::owner::Owner;
+use super::schema;
+
+/// How long a write waits where the one before has found the file locked for as long
+/// as it may wait. Each in a long queue would otherwise wait in vain all over again.
+const SHORT: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&mut Session) + Send>;
 
@@ -26,7 +32,14 @@ impl Writer {
     pub(super) fn start(location: Location, owners: PathBuf) -> Self {
         let (jobs, queue) = mpsc::channel::<Job>();
         let run = move || {
-            let mut session = Session { location, owners, opened: None, owner: None };
+            let mut session = Session {
+                location,
+                owners,
+                opened: None,
+                owner: None,
+                asked: Instant::now(),
+                locked: None,
+            };
             // What is wrong is told to the first who asks, after another try.
             let _ = session.open();
             for job in queue {
@@ -51,7 +64,9 @@ impl Writer {
         T: Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
+        let asked = Instant::now();
         let job: Job = Box::new(move |session| {
+            session.asked = asked;
             // The caller may have stopped waiting.
             let _ = reply.send(work(session));
         });
@@ -92,6 +107,10 @@ pub(super) struct Session {
     opened: Option<Opened>,
     /// Taken with the first task: a process that only reads owns nothing.
     owner: Option<Owner>,
+    /// When what is being done was asked for.
+    asked: Instant,
+    /// When the file was found locked, where it was when it was last used.
+    locked: Option<Instant>,
 }
 
 impl Session {
@@ -110,7 +129,12 @@ impl Session {
         let known = self.opened.take().filter(|opened| opened.identity.is_at(&self.location.path));
         let opened = match known {
             Some(opened) => opened,
-            None => self.location.open_writer()?,
+            None => {
+                let location = Location { busy_timeout: self.patience(), ..self.location.clone() };
+                let opened = location.open_writer();
+                self.note_lock(&opened);
+                opened?
+            }
         };
         Ok(self.opened.insert(opened))
     }
@@ -132,10 +156,32 @@ impl Session {
         self.run(work)
     }
 
+    /// How long to wait for other processes. Where they have let nobody in for long,
+    /// what has waited in the queue meanwhile has waited enough.
+    fn patience(&self) -> Duration {
+        let most = self.location.busy_timeout;
+        match self.locked {
+            None => most,
+            Some(then) if self.asked <= then => Duration::ZERO,
+            Some(_) => most.min(SHORT),
+        }
+    }
+
+    fn note_lock<T>(&mut self, answer: &Result<T>) {
+        let fault = answer.as_ref().err().and_then(StoreError::fault);
+        self.locked = (fault == Some(Fault::Locked)).then(Instant::now);
+    }
+
     fn run<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let patience = self.patience();
         let opened = self.opened()?;
         let identity = opened.identity;
-        let mut answer = commit(&mut opened.connection, work);
+        let mut answer = opened
+            .connection
+            .busy_timeout(patience)
+            .map_err(StoreError::from)
+            .and_then(|()| commit(&mut opened.connection, work));
+        self.note_lock(&answer);
         // What went into a file that nobody can open again is not saved.
         if answer.is_ok() && !identity.is_at(&self.location.path) {
             answer = Err(StoreError::database(Fault::Replaced, &self.location.path, ""));
@@ -176,6 +222,8 @@ fn commit<T>(
     // Immediate: the lock is taken at once, and waited for. A lock asked for in
     // the middle of a transaction is refused without waiting.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // A newer version may have changed the schema meanwhile, and then knows better.
+    schema::inspect(&transaction)?;
     let answer = work(&transaction)?;
     transaction.commit()?;
     Ok(answer)

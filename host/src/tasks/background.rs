@@ -23,6 +23,9 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// How often what was left is looked for.
 const ROUND: Duration = Duration::from_secs(3);
 
+/// So many tasks in a row that cannot be taken up say something of the database.
+const IN_VAIN: u32 = 3;
+
 impl Tasks {
     /// Looks after the tasks in the background until `stop`.
     pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
@@ -119,19 +122,28 @@ impl Tasks {
     }
 
     async fn take_up_left(self: &Arc<Self>) -> Result<(), StoreError> {
+        // First, so that nothing is asked for that is known already.
+        self.take_in_rescued().await;
         // Nothing was ever asked: there is no need to make a database.
         if !self.store.exists() || self.check().is_err() {
             return Ok(());
         }
+        let mut in_vain = 0;
         for id in self.store.left_tasks().await? {
-            self.take_up_one(&id).await;
+            in_vain = if self.take_up_one(&id).await { 0 } else { in_vain + 1 };
+            // It is not these tasks, it is the database: no need to wait for each.
+            if in_vain == IN_VAIN {
+                break;
+            }
         }
         self.send_heralds().await;
         self.send_cancels().await
     }
 
-    async fn take_up_one(self: &Arc<Self>, id: &str) {
+    /// False where the database is in trouble.
+    async fn take_up_one(self: &Arc<Self>, id: &str) -> bool {
         let taking_up = self.taking_up.lock().await;
+        let mut sound = true;
         match self.take_up(id, None, false).await {
             Ok(TakenUp::Left(job)) => {
                 tracing::info!("task {id} was left by its process, and goes on here");
@@ -140,8 +152,12 @@ impl Tasks {
             }
             Ok(_) => {}
             // Another process can, or the user has to do something about it.
-            Err(error) => tracing::debug!("task {id} is left alone: {}", error.message),
+            Err(error) => {
+                tracing::debug!("task {id} is left alone: {}", error.message);
+                sound = error.code != "STORE_ERROR";
+            }
         }
         drop(taking_up);
+        sound
     }
 }

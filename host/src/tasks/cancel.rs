@@ -53,7 +53,7 @@ impl Tasks {
         save_partial: bool,
     ) -> Result<Cancellation, ErrorReport> {
         let task = self.store.find_task(id).await?;
-        let before = self.outcome(&task.id).await?;
+        let before = self.outcome_of(task.clone()).await?;
         if matches!(before.status, TaskStatus::Completed | TaskStatus::Failed) {
             return Err(has_ended(&before));
         }

@@ -78,6 +78,7 @@ pub struct Tasks {
     /// Somebody looks whether the running tasks are still ours.
     watching: AtomicBool,
     heralds: tell::Heralds,
+    unsaved: rescue::Unsaved,
 }
 
 impl Tasks {
@@ -99,6 +100,7 @@ impl Tasks {
             narrator: OnceLock::new(),
             watching: AtomicBool::new(false),
             heralds: tell::Heralds::default(),
+            unsaved: rescue::Unsaved::default(),
         }
     }
 
@@ -239,7 +241,16 @@ impl Tasks {
 
     /// Everything about one task; the id may be cut short.
     pub async fn outcome(&self, id: &str) -> Result<Outcome, ErrorReport> {
-        let task = self.store.find_task(id).await?;
+        match self.store.find_task(id).await {
+            Ok(task) => self.outcome_of(task).await,
+            Err(error) => self.unsaved.find(id).ok_or_else(|| error.into()),
+        }
+    }
+
+    async fn outcome_of(&self, task: TaskRecord) -> Result<Outcome, ErrorReport> {
+        if let Some(outcome) = self.unsaved.get(&task.id) {
+            return Ok(outcome);
+        }
         // One that runs again still has the result of the attempt before.
         let ended = matches!(task.status, Status::Completed | Status::Failed | Status::Cancelled);
         if ended && let Some(result) = self.store.result(&task.id).await? {

@@ -8,7 +8,7 @@ use super::views::{
 use super::{ErrorReport, Outcome, TaskStatus, Tasks, views};
 use crate::plugins::contract::Job;
 use crate::report::{AnswerSource, short_id, timestamp};
-use crate::store::{Status, TaskFilter, TaskRecord};
+use crate::store::{Status, StoreError, TaskFilter, TaskRecord};
 
 /// How many of the latest actions are told.
 const RECENT: usize = 5;
@@ -68,53 +68,49 @@ impl Tasks {
 
     /// How it stands with a task; the id may be cut short.
     pub async fn status(&self, id: &str) -> Result<ResearchStatus, ErrorReport> {
-        let task = self.store.find_task(id).await?;
+        let task = match self.store.find_task(id).await {
+            Ok(task) => task,
+            Err(error) => return self.status_from_memory(id, error),
+        };
         let job = self.store.job(&task.id).await?;
         let job = job.and_then(|job| serde_json::from_str::<Job>(&job.state).ok());
-        let outcome = self.outcome(&task.id).await?;
-        let goes_on = matches!(task.status, Status::Running | Status::Interrupted);
-        let actions: &[String] = job.as_ref().map_or(&[], |job| &job.progress);
-        let note = if task.background && task.status == Status::Interrupted {
-            Some(
+        let (background, interrupted) = (task.background, task.status == Status::Interrupted);
+        let mut outcome = self.outcome_of(task).await?;
+        if background && interrupted {
+            outcome.note = Some(
                 "no process looks after it just now: the next server that starts does, and so \
                  does `bathysphere worker`"
                     .to_owned(),
-            )
-        } else {
-            outcome.note.clone()
-        };
-        let left = if goes_on && task.background {
-            let forecast = self.store.forecast(&task.id).await?;
+            );
+        }
+        let left = if background && goes_on(outcome.status) {
+            let forecast = self.store.forecast(&outcome.id).await?;
             forecast.and_then(|forecast| time_left(forecast.seconds, outcome.duration_ms))
         } else {
             None
         };
-        Ok(ResearchStatus {
-            status: status_word(outcome.status, task.background).to_owned(),
-            progress: Done::of(&outcome, job.as_ref()),
-            current_action: goes_on.then(|| current_action(&outcome, job.as_ref())),
-            recent_actions: if goes_on {
-                actions[actions.len().saturating_sub(RECENT)..].to_vec()
-            } else {
-                Vec::new()
-            },
-            elapsed_minutes: minutes(outcome.duration_ms),
-            tokens_used: Tokens::of(&outcome.usage),
-            cost_so_far: outcome.usage.cost_usd,
-            estimated_completion_minutes: left,
-            has_partial_report: goes_on && !outcome.answer.is_empty(),
-            vendor_status: job.and_then(|job| {
-                job.extra
-                    .into_iter()
-                    .find(|(name, _)| name == "vendor_status")
-                    .map(|(_, word)| word)
-            }),
-            note,
-            failure: outcome.error.clone(),
-            next: next(&outcome, task.background),
-            query: task.text,
-            task_id: task.id,
-        })
+        let status = status_of(outcome, background, job);
+        Ok(ResearchStatus { estimated_completion_minutes: left, ..status })
+    }
+
+    /// What this process knows of a task that the database cannot be asked about.
+    fn status_from_memory(
+        &self,
+        id: &str,
+        error: StoreError,
+    ) -> Result<ResearchStatus, ErrorReport> {
+        if let Some(outcome) = self.unsaved.find(id) {
+            let background = outcome.tool == super::START_DEEP_RESEARCH;
+            return Ok(status_of(outcome, background, None));
+        }
+        let mut report = ErrorReport::from(error);
+        if self.running.get(id.trim()).is_some() {
+            report.message.push_str(
+                "; the research goes on all the same, and its report is saved as a file should the \
+                 database still be in trouble then",
+            );
+        }
+        Err(report)
     }
 
     /// The report of a task, or a part of it; of one that has not come to its end,
@@ -182,6 +178,39 @@ impl Tasks {
             Some(words) => self.store.find_tasks(words, filter).await?,
             None => self.store.tasks(filter).await?,
         })
+    }
+}
+
+/// Whether it has not come to its end, and somebody may work on it.
+fn goes_on(status: TaskStatus) -> bool {
+    matches!(status, TaskStatus::Running | TaskStatus::Interrupted)
+}
+
+fn status_of(outcome: Outcome, background: bool, job: Option<Job>) -> ResearchStatus {
+    let goes_on = goes_on(outcome.status);
+    let actions: &[String] = job.as_ref().map_or(&[], |job| &job.progress);
+    ResearchStatus {
+        status: status_word(outcome.status, background).to_owned(),
+        progress: Done::of(&outcome, job.as_ref()),
+        current_action: goes_on.then(|| current_action(&outcome, job.as_ref())),
+        recent_actions: if goes_on {
+            actions[actions.len().saturating_sub(RECENT)..].to_vec()
+        } else {
+            Vec::new()
+        },
+        elapsed_minutes: minutes(outcome.duration_ms),
+        tokens_used: Tokens::of(&outcome.usage),
+        cost_so_far: outcome.usage.cost_usd,
+        estimated_completion_minutes: None,
+        has_partial_report: goes_on && !outcome.answer.is_empty(),
+        vendor_status: job.and_then(|job| {
+            job.extra.into_iter().find(|(name, _)| name == "vendor_status").map(|(_, word)| word)
+        }),
+        next: next(&outcome, background),
+        note: outcome.note,
+        failure: outcome.error,
+        query: outcome.question.text,
+        task_id: outcome.id,
     }
 }
 

@@ -50,6 +50,9 @@ impl Tasks {
         if !asked_for && task.status != Status::Interrupted {
             return Ok(TakenUp::Ended(Box::new(self.outcome(&task.id).await?)));
         }
+        if let Some(outcome) = self.unsaved.get(&task.id) {
+            return Ok(TakenUp::Ended(Box::new(outcome)));
+        }
         if task.status == Status::NeedsAttention {
             let known = task.error.as_deref().and_then(|error| serde_json::from_str(error).ok());
             return Err(known.unwrap_or_else(|| unknown_fate(&task.id, "its record is damaged")));
@@ -99,6 +102,7 @@ impl Tasks {
                     spent: Duration::from_millis(spent),
                     tool: task.tool,
                     background: task.background,
+                    notify: task.notify,
                     deadline: task
                         .deadline
                         .and_then(|deadline| jiff::Timestamp::from_millisecond(deadline).ok()),

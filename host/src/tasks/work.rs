@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-
 use super::request::Background;
+use super::rescue::Unfinished;
 use super::running::Running;
 use super::{
     DEEP_SEARCH, ErrorReport, Event, Outcome, RESEARCH, TaskStatus, Tasks, UNSAVED, question,
@@ -18,7 +18,7 @@ use crate::research::{
     self, Allowance, MAX_ITERATIONS, Progress, Recorder, Run, STEPS, has_open_start, is_lost,
     to_json,
 };
-use crate::store::{Claim, Ending, NewResult, NewTask, TaskEnd};
+use crate::store::{Claim, Ending, NewResult, NewTask, StoreError, TaskEnd};
 
 /// A task about to run.
 pub(super) struct Job {
@@ -33,6 +33,8 @@ pub(super) struct Job {
     pub spent: Duration,
     /// It goes on without anybody who waits.
     pub background: bool,
+    /// The user wants to be told of its end.
+    pub notify: bool,
     pub deadline: Option<jiff::Timestamp>,
     /// A call whose fate is unknown was made for it: it is parked, not worked on.
     pub open_start: bool,
@@ -103,13 +105,14 @@ impl Tasks {
             created_at,
             spent: Duration::ZERO,
             background: background.is_some(),
+            notify: background.is_some_and(|background| background.notify),
             deadline,
             open_start: false,
         })
     }
 
     /// Works on a task to its end.
-    pub(super) async fn work(&self, job: Job, running: &Arc<Running>) -> Outcome {
+    pub(super) async fn work(self: &Arc<Self>, job: Job, running: &Arc<Running>) -> Outcome {
         let started = Instant::now();
         let Job { id, claim, tool, mut question, recorder, mut progress, .. } = job;
         let prompts = self.prompts.as_ref().expect("checked before it was started");
@@ -159,7 +162,9 @@ impl Tasks {
         // What was cancelled or taken over meanwhile is not for this process to park.
         let ours = job.open_start || matches!(ended, Ended::By(_));
         let parked = progress.parked.take().filter(|_| ours);
-        if parked.is_none() && (progress.lost || matches!(ended, Ended::Lost)) {
+        let unsaved = recorder.trouble();
+        let lost = parked.is_none() && (progress.lost || matches!(ended, Ended::Lost));
+        if lost {
             // What became of it is in the database.
             match self.outcome(&id).await {
                 Ok(outcome) => return outcome,
@@ -201,9 +206,17 @@ impl Tasks {
         };
         if status == TaskStatus::NeedsAttention {
             outcome.finished_at = None;
-            self.park(claim.as_ref(), &outcome).await;
-        } else {
-            self.finish(claim, &recorder, &mut outcome, progress.cancel_job).await;
+            self.park(claim, &outcome).await;
+        } else if !lost {
+            let unfinished = claim.map(|claim| Unfinished {
+                claim,
+                recorder,
+                background: job.background,
+                notify: job.notify,
+                deadline: job.deadline.map(jiff::Timestamp::as_millisecond),
+                cancel_job: progress.cancel_job,
+            });
+            self.finish(unfinished, unsaved, &mut outcome).await;
         }
         outcome
     }
@@ -217,29 +230,37 @@ impl Tasks {
 
     /// Where this cannot be written the task stays open, and whoever takes it up
     /// finds the call without an answer, and parks it then.
-    async fn park(&self, claim: Option<&Claim>, outcome: &Outcome) {
+    async fn park(self: &Arc<Self>, claim: Option<Claim>, outcome: &Outcome) {
         let (Some(claim), Some(error)) = (claim, &outcome.error) else { return };
-        let parked = self.store.park_task(claim, error.message.clone(), to_json(error)).await;
-        if let Err(error) = parked {
-            tracing::error!("task {}: {error}", claim.id);
+        match self.store.park_task(&claim, error.message.clone(), to_json(error)).await {
+            Ok(()) => {}
+            Err(trouble) => {
+                tracing::error!("task {}: {trouble}", claim.id);
+                if !is_lost(&trouble) {
+                    self.park_later(claim, error, outcome.clone());
+                }
+            }
         }
     }
 
     /// Saves the end of a task. When it cannot be saved the outcome says so, and
-    /// where a copy is.
+    /// where a copy is. `unsaved` is why a task that was never written was not.
     async fn finish(
-        &self,
-        claim: Option<Claim>,
-        recorder: &Recorder,
+        self: &Arc<Self>,
+        unfinished: Option<Unfinished>,
+        unsaved: Option<StoreError>,
         outcome: &mut Outcome,
-        cancel_job: bool,
     ) {
-        let trouble = match &claim {
-            Some(claim) => {
-                let end = end_of(outcome, cancel_job);
-                self.store.finish_task(claim, end).await.err()
+        let trouble = match &unfinished {
+            Some(Unfinished { claim, recorder, cancel_job, .. }) => {
+                let end = end_of(outcome, *cancel_job);
+                let saved = async {
+                    recorder.catch_up().await?;
+                    self.store.finish_task(claim, end).await
+                };
+                saved.await.err()
             }
-            None => recorder.trouble(),
+            None => unsaved,
         };
         let Some(error) = trouble else { return };
         if is_lost(&error)
@@ -248,22 +269,25 @@ impl Tasks {
             *outcome = known;
             return;
         }
-        tracing::error!("the result is not saved: {error}");
-        outcome.saved = false;
+        let unmarked = outcome.clone();
         let copy = self.rescue(outcome, &error);
-        let warning = match &copy {
+        outcome.saved = false;
+        let mut warning = match &copy {
             Some(path) => format!(
                 "this result could not be saved in the database: {error}; a copy is in {}",
                 path.display()
             ),
             None => format!("this result could not be saved: {error}"),
         };
+        if unfinished.is_some() {
+            warning.push_str("; it goes into the database as soon as that can be written");
+        }
         outcome.note = Some(match outcome.note.take() {
             Some(note) => format!("{}; {warning}", note.trim_end_matches('.')),
             None => warning,
         });
-        if let Some(claim) = claim {
-            self.save_later(claim, outcome.clone(), cancel_job);
+        if let Some(unfinished) = unfinished {
+            self.save_later(unfinished, unmarked, outcome.clone());
         }
     }
 }

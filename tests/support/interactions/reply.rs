@@ -45,6 +45,10 @@ impl Fault {
         let body = || serde_json::from_slice::<Value>(&response.body).unwrap_or_default();
         Reply::Answer(match self {
             Self::Delay(delay) => return Reply::Later(*delay, response),
+            Self::TakenThenLater(status, delay) => {
+                let error = answers::error(*status, "Something broke on the way back.");
+                return Reply::Later(*delay, Response::json(*status, &error));
+            }
             Self::CutAfter => return Reply::Cut,
             Self::CutMiddle => return Reply::Half(response),
             Self::Hang => return Reply::Hang,

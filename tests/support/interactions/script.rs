@@ -80,6 +80,8 @@ pub enum Fault {
     CutMiddle,
     /// It is taken, and answered with this status all the same.
     TakenThen(u16),
+    /// The same after a while.
+    TakenThenLater(u16, Duration),
     /// It is taken, and never answered.
     Hang,
     /// It is taken, and answered with status 200 and these words.

@@ -27,7 +27,7 @@ fn open(directory: &Path) -> Store {
     Store::open(directory.join("tasks.db"))
 }
 
-fn task(text: &str) -> NewTask {
+pub(super) fn task(text: &str) -> NewTask {
     NewTask {
         tool: "search".to_owned(),
         text: text.to_owned(),
@@ -40,7 +40,7 @@ fn round(number: u32) -> NewRound {
     NewRound { number, round: format!(r#"{{"number":{number}}}"#), memo: format!("memo {number}") }
 }
 
-fn call(function: &str) -> NewCall {
+pub(super) fn call(function: &str) -> NewCall {
     NewCall {
         round: 1,
         plugin: "agent-gemini-cli".to_owned(),

@@ -127,6 +127,47 @@ async fn a_database_that_another_process_keeps_locked() {
 }
 
 #[tokio::test]
+async fn those_who_wait_behind_one_that_waited_in_vain_are_answered_at_once() {
+    let patience = Duration::from_millis(400);
+    let (directory, _store) = scratch();
+    let store = Store::open_with(path(&directory), patience);
+    let claim = create(&store, "question").await;
+    let mut other = Connection::open(path(&directory)).unwrap();
+    let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+    let begun = std::time::Instant::now();
+    let mut waiting = tokio::task::JoinSet::new();
+    for number in 1..=50 {
+        let (store, claim) = (store.clone(), claim.clone());
+        waiting.spawn(async move { store.save_round(&claim, round(number)).await });
+    }
+    for saved in waiting.join_all().await {
+        assert_eq!(saved.unwrap_err().fault(), Some(Fault::Locked));
+    }
+    // One after the other they would have taken 20 seconds.
+    assert!(begun.elapsed() < patience * 10, "{:?}", begun.elapsed());
+    drop(lock);
+    store.save_round(&claim, round(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_newer_version_that_comes_meanwhile_is_left_alone() {
+    let (directory, store) = scratch();
+    let claim = create(&store, "question").await;
+    assert!(store.task(&claim.id).await.unwrap().is_some());
+    let other = Connection::open(path(&directory)).unwrap();
+    let known = crate::store::schema::known_version() as i64;
+    other.pragma_update(None, "user_version", known + 1).unwrap();
+    for error in [
+        store.save_round(&claim, round(1)).await.unwrap_err(),
+        store.task(&claim.id).await.unwrap_err(),
+    ] {
+        assert_eq!(error.fault(), Some(Fault::NewerSchema), "{error}");
+    }
+    other.pragma_update(None, "user_version", known).unwrap();
+    store.save_round(&claim, round(1)).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_full_disk_costs_the_write_and_nothing_else() {
     let (_directory, store) = scratch();
     let claim = create(&store, "question").await;
