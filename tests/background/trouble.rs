@@ -48,7 +48,7 @@ impl Trouble {
         fs::write(home.path().join("plugins.toml"), config).unwrap();
         let temporary = home.path().join("temporary");
         fs::create_dir(&temporary).unwrap();
-        let explorer = Explorer { home, api: Arc::new(Interactions::start()) };
+        let explorer = Explorer::at(home);
         explorer.api.on(|_| Script::until(Until::Released));
         Self { explorer, told, temporary }
     }

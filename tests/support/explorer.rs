@@ -54,11 +54,12 @@ impl Explorer {
     pub fn waiting(seconds: f64, text: &str) -> Self {
         let notify = if text.contains("[notify]") { "" } else { HOOK };
         let research = format!("[research]\npoll_seconds = 0.05\nwait_seconds = {seconds}\n");
-        Self {
-            home: Home::with_config(&format!("{research}\n{notify}\n{text}")),
-            api: Arc::new(Interactions::start()),
-            variables: Vec::new(),
-        }
+        Self::at(Home::with_config(&format!("{research}\n{notify}\n{text}")))
+    }
+
+    /// Who lives there, and has a vendor of their own.
+    pub fn at(home: Home) -> Self {
+        Self { home, api: Arc::new(Interactions::start()), variables: Vec::new() }
     }
 
     /// With this variable in the environment of every command.
@@ -76,11 +77,7 @@ impl Explorer {
     /// Who has configured this of research, and nothing else.
     #[allow(dead_code, reason = "the benchmarks look less often")]
     pub fn with_research(text: &str) -> Self {
-        Self {
-            home: Home::with_config(&format!("[research]\n{text}\n{HOOK}")),
-            api: Arc::new(Interactions::start()),
-            variables: Vec::new(),
-        }
+        Self::at(Home::with_config(&format!("[research]\n{text}\n{HOOK}")))
     }
 
     pub fn command<I, S>(&self, arguments: I) -> Command
