@@ -28,12 +28,19 @@ fn tasks_of_every_tool_are_listed_read_and_saved() {
     wait_for_status(&mut client, &delegated, "completed");
     let all = list(&mut client, json!({}));
     assert_eq!((&all["count"], &all["more"]), (&json!(3), &json!(false)));
-    let tools: Vec<&str> =
-        all["tasks"].as_array().unwrap().iter().map(|task| task["tool"].as_str().unwrap()).collect();
+    let tools: Vec<&str> = all["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["tool"].as_str().unwrap())
+        .collect();
     // Newest first.
     assert_eq!(tools, ["start_deep_research", "deep_search", "search"]);
     let first = &all["tasks"][0];
-    assert_eq!((&first["query"], &first["status"]), (&json!("What is a syzygy?"), &json!("completed")));
+    assert_eq!(
+        (&first["query"], &first["status"]),
+        (&json!("What is a syzygy?"), &json!("completed"))
+    );
     assert!(first["cost_usd"].as_f64().unwrap() > 0.5 && first["duration_minutes"].is_number());
     for id in ids(&all) {
         assert_eq!(status(&mut client, id)["status"], "completed");
@@ -51,7 +58,10 @@ fn tasks_of_every_tool_are_listed_read_and_saved() {
 fn tasks_are_found_by_the_words_of_question_and_report() {
     let explorer = Explorer::new();
     explorer.api.on(|input| Script {
-        report: Some(format!("# {input}\n\nIt is called {}.", if input.contains("Moon") { "syzygy" } else { "ebb" })),
+        report: Some(format!(
+            "# {input}\n\nIt is called {}.",
+            if input.contains("Moon") { "syzygy" } else { "ebb" }
+        )),
         ..Script::default()
     });
     let mut client = explorer.connect();
@@ -71,7 +81,10 @@ fn tasks_are_found_by_the_words_of_question_and_report() {
     assert_eq!(found("\"*)( OR -"), [""; 0]);
     // The same on the command line.
     let history = explorer.run(["history", "--search", "syzygy", "--json"]).assert_success().json();
-    assert_eq!((history[0]["id"].as_str(), history.as_array().map(Vec::len)), (Some(&*moon), Some(1)));
+    assert_eq!(
+        (history[0]["id"].as_str(), history.as_array().map(Vec::len)),
+        (Some(&*moon), Some(1))
+    );
 }
 
 #[test]
@@ -84,7 +97,8 @@ fn tasks_are_listed_by_how_they_stand_and_not_more_than_wanted() {
     });
     let mut client = explorer.connect();
     let [failed, completed, cancelled, running] =
-        ["It fails?", "It ends?", "It is cancelled?", "It runs?"].map(|one| start(&mut client, one));
+        ["It fails?", "It ends?", "It is cancelled?", "It runs?"]
+            .map(|one| start(&mut client, one));
     wait_for_status(&mut client, &failed, "failed");
     wait_for_status(&mut client, &completed, "completed");
     cancel(&mut client, &cancelled);

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::client::Client;
-use crate::support::explorer::{
-    Explorer, ask, results, start, status, wait_for_status,
-};
+use crate::support::explorer::{Explorer, ask, results, start, status, wait_for_status};
 use crate::support::home::Home;
 use crate::support::interactions::{Script, Until};
 
