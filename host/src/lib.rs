@@ -5,7 +5,7 @@
 //! `tasks` makes it durable. `research` runs the loop: it asks the strategy
 //! plugin for the next step, carries the step out with backend plugins, and saves
 //! every round before the next begins. `prompts` words what a model is asked;
-//! `report` turns the outcome into Markdown.
+//! `report` turns the outcome into Markdown, or into a page.
 //!
 //! ```text
 //! cli, mcp → tasks → research → plugins → gates → store, config

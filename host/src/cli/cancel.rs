@@ -1,5 +1,7 @@
 //! `cancel`: ends a task, whichever process works on it, and at the vendor too.
 
+use std::fmt::Write as _;
+
 use super::arguments::CancelArguments;
 use super::desk::Desk;
 use super::question;
@@ -22,11 +24,11 @@ pub async fn run(
     }
     let mut text = cancelled.message.unwrap_or_default();
     if let Some(cost) = cancelled.cost_usd {
-        text.push_str(&format!(" It cost {}.", money(cost)));
+        let _ = write!(text, " It cost {}.", money(cost));
     }
     if cancellation.partial {
         let id = short_id(&cancellation.outcome.id);
-        text.push_str(&format!(" What was found is kept: bathysphere show {id}."));
+        let _ = write!(text, " What was found is kept: bathysphere show {id}.");
     }
     terminal.print(&format!("{text}\n"))?;
     Ok(0)

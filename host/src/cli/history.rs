@@ -9,7 +9,7 @@ use super::desk::Desk;
 use super::table::{Cell, fitting, table};
 use super::terminal::{CYAN, FAINT, GREEN, Look, RED, Stop, Terminal, YELLOW};
 use crate::report::short_id;
-use crate::report::words::{duration, one_line};
+use crate::report::words::{duration, money, one_line};
 use crate::tasks::{TaskStatus, TaskSummary};
 
 pub async fn run(
@@ -50,7 +50,7 @@ fn advice(tasks: &[TaskSummary]) -> Option<String> {
 fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
     // The question is what one looks for: a narrow terminal leaves out the rest.
     let headers = fitting(
-        &[("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("ROUNDS", 100), ("QUESTION", 0)],
+        &[("ID", 0), ("WHEN", 70), ("STATUS", 0), ("TOOK", 100), ("COST", 100), ("QUESTION", 0)],
         look,
     );
     let cell = |task: &TaskSummary, header: &str| match header {
@@ -58,7 +58,7 @@ fn as_text(tasks: &[TaskSummary], zone: &TimeZone, look: Look) -> String {
         "WHEN" => Cell::styled(local_time(&task.created_at, zone), FAINT),
         "STATUS" => Cell::styled(task.status.as_str(), status_style(task.status)),
         "TOOK" => Cell::new(task.duration_ms.map_or_else(|| "–".to_owned(), duration)),
-        "ROUNDS" => Cell::new(task.rounds.to_string()),
+        "COST" => Cell::new(task.cost_usd.map_or_else(|| "–".to_owned(), money)),
         _ => Cell::new(one_line(&task.question)),
     };
     let rows: Vec<Vec<Cell>> = tasks
@@ -100,6 +100,7 @@ mod tests {
             rounds: 2,
             created_at: "2026-03-01T23:30:00Z".to_owned(),
             duration_ms,
+            cost_usd: duration_ms.map(|milliseconds| milliseconds as f64 / 50_000.0),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The tools for research that outlives the call: what they take, and calling
 //! them. All but the start answer from the database alone, and spend nothing.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -185,7 +186,13 @@ pub fn started(tasks: &Tasks, outcome: Result<&Outcome, &ErrorReport>) -> CallTo
         Ok(outcome) => tasks.started(outcome),
         Err(error) => Started::of_error(error),
     };
-    result(started.success, &started, started.error.as_ref())
+    match (&started.results, &started.error) {
+        (Some(results), None) => {
+            let text = results.report.clone();
+            with_text(started.success, &started, text)
+        }
+        _ => result(started.success, &started, started.error.as_ref()),
+    }
 }
 
 /// Calls a tool that answers from the database; none where it is not one of these.
@@ -213,7 +220,10 @@ pub async fn call(
                 tasks.results(&asked.task_id, include_sources, offset, asked.limit).await
             };
             match results.await {
-                Ok(results) => result(results.success, &results, None),
+                Ok(results) => {
+                    let text = results_text(&results);
+                    with_text(results.success, &results, text)
+                }
                 Err(error) => {
                     let results = ResearchResults::of_error(&error);
                     result(false, &results, Some(&error))
@@ -264,16 +274,39 @@ pub async fn call(
 /// Structured for programs; and the same as text, for clients that pass on only
 /// that.
 fn result<T: Serialize>(success: bool, value: &T, error: Option<&ErrorReport>) -> CallToolResult {
-    let structured = serde_json::to_value(value).expect("plain data is JSON");
     let text = match error {
         Some(error) => error_text(error),
         None => serde_json::to_string_pretty(value).expect("plain data is JSON"),
     };
+    with_text(success, value, text)
+}
+
+fn with_text<T: Serialize>(success: bool, value: &T, text: String) -> CallToolResult {
+    let structured = serde_json::to_value(value).expect("plain data is JSON");
     let content = vec![ContentBlock::text(text)];
     let mut result =
         if success { CallToolResult::success(content) } else { CallToolResult::error(content) };
     result.structured_content = Some(structured);
     result
+}
+
+/// The report itself, and what there is to say of it.
+fn results_text(results: &ResearchResults) -> String {
+    let mut text = results.error.as_ref().map(error_text).unwrap_or_default();
+    if let Some(report) = &results.report {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(report);
+    }
+    if let Some((page, next)) = results.page.and_then(|page| Some((page, page.next_offset?))) {
+        let _ = write!(
+            text,
+            "\n\n[characters {} to {next} of {}; the next part begins at offset {next}]",
+            page.offset, page.total
+        );
+    }
+    text
 }
 
 fn told<T: Serialize>(value: Result<T, ErrorReport>) -> CallToolResult {

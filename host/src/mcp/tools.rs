@@ -47,7 +47,10 @@ pub const INSTRUCTIONS: &str = "Bathysphere researches questions and returns cit
     or the pages, it rests on: cite those. `verified` false, or a `note`, means that something was \
     not confirmed: say so. When the sources hold no answer the report says that too; do not fill \
     the gap from memory. A result whose `status` is \"running\" is only a handle: call \
-    `deep_search` with `resume` set to its `task_id` to get the rest.";
+    `deep_search` with `resume` set to its `task_id` to get the rest. For a long report on a broad \
+    question, `start_deep_research` lets a vendor work on it for up to an hour, for money; \
+    `running_async` is a handle, too: tell the user, and call `check_research_status` later. \
+    `list_research` finds what was researched before.";
 
 const RETURNS: &str = "Returns: `result`, a report in Markdown that cites its sources; `verified`; \
     `metadata` with the sources visited, the queries used and what each round came to; `task_id`. \

@@ -41,7 +41,9 @@ pub use html::render_html;
 pub use library::{
     Format, LibraryError, SaveOptions, SavedReport, require_completed, save_report, save_to_library,
 };
-pub use outcome::{ErrorReport, Outcome, TaskStatus, short_id, summary_of, timestamp};
+pub use outcome::{
+    ErrorReport, Outcome, START_DEEP_RESEARCH, TaskStatus, short_id, summary_of, timestamp,
+};
 pub use save::{SaveError, can_save, save};
 pub use templates::Templates;
 

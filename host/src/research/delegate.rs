@@ -24,7 +24,11 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 3;
 
 /// A limit of the vendor's that lasts longer than this is not waited for.
-const LONGEST_LIMIT: Duration = Duration::from_secs(60);
+const LONGEST_LIMIT: Duration = Duration::from_mins(1);
+
+/// After the deadline, a machine that has just woken up may need a while to have a
+/// network again.
+const ATTEMPTS_AT_A_LOOK: u32 = 8;
 
 /// A vendor may lose sight of a job for a moment: it is gone when it was gone this
 /// often in a row.
@@ -144,7 +148,9 @@ impl Delegator<'_> {
                 progress.cancel_job = true;
                 return Err((job, error));
             }
-            if !looks.pause_until(self.run.deadline).await {
+            // Nobody may have looked for days: what has come to its end meanwhile is
+            // not ended for being late.
+            if !looks.pause_until(self.run.deadline).await && looks.have_been_enough() {
                 progress.cancel_job = true;
                 let error = PluginError::other(
                     "timeout",
@@ -295,6 +301,7 @@ struct Looks {
     /// Between two looks at the most, as long as they succeed.
     longest: Duration,
     since: Instant,
+    successes: u32,
     failures: u32,
     /// What the vendor has asked for.
     at_least: Duration,
@@ -302,10 +309,12 @@ struct Looks {
 
 impl Looks {
     fn new(longest: Duration) -> Self {
-        Self { longest, since: Instant::now(), failures: 0, at_least: Duration::ZERO }
+        let since = Instant::now();
+        Self { longest, since, successes: 0, failures: 0, at_least: Duration::ZERO }
     }
 
     fn succeeded(&mut self) {
+        self.successes += 1;
         self.failures = 0;
         self.at_least = Duration::ZERO;
     }
@@ -321,7 +330,12 @@ impl Looks {
         backed_off.max(self.at_least)
     }
 
-    /// Waits for the next look. False when the deadline came first.
+    /// Whether there has been a look, or as many attempts at one as can be expected.
+    fn have_been_enough(&self) -> bool {
+        self.successes > 0 || self.failures >= ATTEMPTS_AT_A_LOOK
+    }
+
+    /// Waits for the next look. False when the deadline came first, or is over.
     async fn pause_until(&self, deadline: Option<Timestamp>) -> bool {
         let pause = self.interval();
         let Some(deadline) = deadline else {
@@ -330,8 +344,11 @@ impl Looks {
         };
         let left =
             Duration::try_from(deadline.duration_since(Timestamp::now())).unwrap_or_default();
-        tokio::time::sleep(pause.min(left)).await;
-        pause < left
+        let over = pause >= left;
+        // Once it is over, whoever must still look does so as often as ever.
+        let late = left.is_zero() && self.failures > 0;
+        tokio::time::sleep(if over && !late { left } else { pause }).await;
+        !over
     }
 }
 
@@ -355,6 +372,23 @@ mod tests {
         assert_eq!(looks.interval(), Duration::from_secs(90), "as the vendor asked");
         looks.succeeded();
         assert_eq!(looks.interval(), Duration::from_secs(15));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_comes_too_late_looks_once_all_the_same() {
+        let mut looks = Looks::new(Duration::from_secs(15));
+        let over = Some(Timestamp::now() - Duration::from_hours(1));
+        let begun = Instant::now();
+        assert!(!looks.pause_until(over).await && !looks.have_been_enough());
+        assert_eq!(begun.elapsed(), Duration::ZERO, "the first look comes at once");
+        looks.failed(None);
+        assert!(!looks.pause_until(over).await && !looks.have_been_enough());
+        assert!(begun.elapsed() > Duration::ZERO, "the next ones do not");
+        looks.succeeded();
+        assert!(!looks.pause_until(over).await && looks.have_been_enough());
+        let mut never = Looks::new(Duration::from_secs(15));
+        (0..ATTEMPTS_AT_A_LOOK).for_each(|_| never.failed(None));
+        assert!(never.have_been_enough());
     }
 
     #[tokio::test(start_paused = true)]

@@ -105,21 +105,6 @@ impl Store {
         .await
     }
 
-    /// What the calls of each task have cost together, where that is known.
-    pub async fn costs_of(&self, tasks: Vec<String>) -> Result<Vec<Option<f64>>> {
-        self.read(move |reading| {
-            let mut statement = reading
-                .connection
-                .prepare_cached("SELECT sum(cost_usd) FROM calls WHERE task_id = ?1")?;
-            let costs = tasks
-                .iter()
-                .map(|task| statement.query_row([task], |row| row.get(0)))
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(costs)
-        })
-        .await
-    }
-
     /// In the order they were sent; none where there is no such task.
     pub async fn calls(&self, task: &str) -> Result<Vec<CallRecord>> {
         let task = task.to_owned();

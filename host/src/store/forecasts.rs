@@ -1,7 +1,7 @@
 //! What was expected of tasks, to be held against what they took; and what
 //! finished tasks took, for the next forecast.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::error::Result;
 use super::ledger::{Spent, sums};
@@ -84,18 +84,16 @@ impl Store {
         .await
     }
 
-    /// How many seconds a task was expected to take, from and to.
-    pub async fn expected_seconds(&self, task: &str) -> Result<Option<(f64, f64)>> {
+    /// What was expected of a task when it began.
+    pub async fn forecast(&self, task: &str) -> Result<Option<NewForecast>> {
         let task = task.to_owned();
         self.read(move |reading| {
-            let seconds = reading
+            let forecast = reading
                 .connection
-                .prepare_cached(
-                    "SELECT seconds_low, seconds_high FROM forecasts WHERE task_id = ?1",
-                )?
-                .query_row([task], |row| Ok((row.get(0)?, row.get(1)?)))
+                .prepare_cached("SELECT * FROM forecasts WHERE task_id = ?1")?
+                .query_row([task], expected)
                 .optional()?;
-            Ok(seconds)
+            Ok(forecast)
         })
         .await
     }
@@ -116,12 +114,7 @@ impl Store {
                         task: row.get("task_id")?,
                         tool: row.get("tool")?,
                         text: row.get("text")?,
-                        forecast: NewForecast {
-                            complexity: row.get("complexity")?,
-                            seconds: (row.get("seconds_low")?, row.get("seconds_high")?),
-                            cost_usd: (row.get("cost_low")?, row.get("cost_high")?),
-                            runs: row.get("runs")?,
-                        },
+                        forecast: expected(row)?,
                         made_at: row.get("made_at")?,
                         actual_seconds: row.get("seconds")?,
                         actual_cost_usd: row.get("cost")?,
@@ -167,4 +160,13 @@ impl Store {
         })
         .await
     }
+}
+
+fn expected(row: &Row<'_>) -> rusqlite::Result<NewForecast> {
+    Ok(NewForecast {
+        complexity: row.get("complexity")?,
+        seconds: (row.get("seconds_low")?, row.get("seconds_high")?),
+        cost_usd: (row.get("cost_low")?, row.get("cost_high")?),
+        runs: row.get("runs")?,
+    })
 }

@@ -106,7 +106,7 @@ pub struct TaskEnd {
     pub cancel_job: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TaskRecord {
     pub id: String,
     pub tool: String,
@@ -130,6 +130,8 @@ pub struct TaskRecord {
     pub background: bool,
     pub notify: bool,
     pub deadline: Option<i64>,
+    /// Of all its calls, as far as it is known.
+    pub cost_usd: Option<f64>,
 }
 
 /// Which tasks to list.
@@ -322,7 +324,8 @@ macro_rules! select_tasks {
         concat!(
             "SELECT id, tool, text, question, status, plan, memo, owner, created_at, updated_at,
                     finished_at, stop_reason, note, error, background, notify, deadline,
-                    (SELECT count(*) FROM rounds WHERE task_id = tasks.id) AS rounds
+                    (SELECT count(*) FROM rounds WHERE task_id = tasks.id) AS rounds,
+                    (SELECT sum(cost_usd) FROM calls WHERE task_id = tasks.id) AS cost_usd
              FROM tasks ",
             $rest
         )
@@ -417,6 +420,7 @@ impl Reading<'_> {
             background: row.get("background")?,
             notify: row.get("notify")?,
             deadline: row.get("deadline")?,
+            cost_usd: row.get("cost_usd")?,
         })
     }
 }

@@ -4,15 +4,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DEEP_SEARCH, ErrorReport, RESEARCH, Tasks, question};
+use super::{DEEP_SEARCH, ErrorReport, RESEARCH, START_DEEP_RESEARCH, Tasks, question};
 use crate::config::ToolBackends;
 use crate::plugins::CallError;
 use crate::plugins::contract::{Forecast, Level, PastRun, Plan, Question, SearchDepth, Usage};
 use crate::research::{self, MAX_ITERATIONS, MODEL, STEPS};
 use crate::store::{Claim, NewForecast, PastTask};
-
-/// The tool whose runs at a vendor are estimated.
-pub const START_DEEP_RESEARCH: &str = "start_deep_research";
 
 /// What a research backend uses where neither the asker nor the settings say.
 const USUAL_AGENT: &str = "deep-research-preview-04-2026";

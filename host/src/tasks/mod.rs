@@ -26,16 +26,16 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-pub use crate::report::{ErrorReport, Outcome, TaskStatus};
+pub use crate::report::{ErrorReport, Outcome, START_DEEP_RESEARCH, TaskStatus};
 pub use crate::research::{Event, EventSink, MODEL, RESULTS};
 pub use cancel::{Cancellation, Vendor};
 pub use costs::{Amounts, CostRow, Costs, CostsBy, EstimateRow, Estimates, Held, Today};
-pub use estimate::{Estimate, EstimatedCost, EstimatedDuration, START_DEEP_RESEARCH};
+pub use estimate::{Estimate, EstimatedCost, EstimatedDuration};
 pub use question::LONGEST_QUESTION;
 pub use request::{Background, Subject, TaskRequest, TaskSummary};
 
@@ -150,6 +150,7 @@ impl Tasks {
         cancel: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
         self.check()?;
+        let begun = Instant::now();
         let max_wait = request.max_wait;
         match request.subject {
             Subject::Question(question) => {
@@ -157,6 +158,8 @@ impl Tasks {
                 let (running, listening) = self.start(job, events);
                 // Only what is saved can be found again, so only that can be left.
                 let max_wait = max_wait.filter(|_| running.id != UNSAVED);
+                // What it took to begin is part of the wait.
+                let max_wait = max_wait.map(|most| most.saturating_sub(begun.elapsed()));
                 let outcome = self.attend(&running, cancel, max_wait).await;
                 drop(listening);
                 outcome

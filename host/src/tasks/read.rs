@@ -21,7 +21,7 @@ impl Tasks {
     pub fn started(&self, outcome: &Outcome) -> Started {
         let running = outcome.status == TaskStatus::Running;
         let finished = outcome.status == TaskStatus::Completed;
-        let notice = if running { self.running_message(outcome) } else { outcome.note.clone() };
+        let notice = if running { Some(running_message(outcome)) } else { outcome.note.clone() };
         Started {
             success: running || finished,
             task_id: Some(outcome.id.clone()),
@@ -35,15 +35,6 @@ impl Tasks {
                 .then(|| format!("check_research_status(task_id='{}')", outcome.id)),
             error: outcome.error.clone(),
         }
-    }
-
-    fn running_message(&self, outcome: &Outcome) -> Option<String> {
-        let id = short_id(&outcome.id);
-        Some(format!(
-            "Research {id} runs in the background, and goes on whether or not this client stays. \
-             Call check_research_status now and then, and get_research_results when it says \
-             completed; `bathysphere status {id}` tells the same."
-        ))
     }
 
     fn report(&self, outcome: &Outcome, include_sources: bool) -> Report {
@@ -92,14 +83,16 @@ impl Tasks {
         } else {
             outcome.note.clone()
         };
-        let expected = match goes_on {
-            true => self.store.expected_seconds(&task.id).await?,
-            false => None,
+        let left = if goes_on && task.background {
+            let forecast = self.store.forecast(&task.id).await?;
+            forecast.and_then(|forecast| time_left(forecast.seconds, outcome.duration_ms))
+        } else {
+            None
         };
         Ok(ResearchStatus {
             status: status_word(outcome.status, task.background).to_owned(),
             progress: Done::of(&outcome, job.as_ref()),
-            current_action: goes_on.then(|| current_action(&outcome, job.as_ref())).flatten(),
+            current_action: goes_on.then(|| current_action(&outcome, job.as_ref())),
             recent_actions: if goes_on {
                 actions[actions.len().saturating_sub(RECENT)..].to_vec()
             } else {
@@ -108,8 +101,7 @@ impl Tasks {
             elapsed_minutes: minutes(outcome.duration_ms),
             tokens_used: Tokens::of(&outcome.usage),
             cost_so_far: outcome.usage.cost_usd,
-            estimated_completion_minutes: expected
-                .and_then(|expected| minutes_left(expected, outcome.duration_ms)),
+            estimated_completion_minutes: left,
             has_partial_report: goes_on && !outcome.answer.is_empty(),
             vendor_status: job.and_then(|job| {
                 job.extra
@@ -175,9 +167,7 @@ impl Tasks {
         let mut found = self.find(words, status, limit.saturating_add(1)).await?;
         let more = found.len() > limit as usize;
         found.truncate(limit as usize);
-        let costs = self.costs_of(&found).await;
-        let tasks: Vec<Listed> =
-            found.into_iter().zip(costs).map(|(task, cost)| listed(task, cost)).collect();
+        let tasks: Vec<Listed> = found.into_iter().map(listed).collect();
         Ok(ResearchList { count: tasks.len() as u64, more, tasks })
     }
 
@@ -193,14 +183,18 @@ impl Tasks {
             None => self.store.tasks(filter).await?,
         })
     }
-
-    async fn costs_of(&self, tasks: &[TaskRecord]) -> Vec<Option<f64>> {
-        let ids = tasks.iter().map(|task| task.id.clone()).collect();
-        self.store.costs_of(ids).await.unwrap_or_else(|_| vec![None; tasks.len()])
-    }
 }
 
-fn listed(task: TaskRecord, cost_usd: Option<f64>) -> Listed {
+fn running_message(outcome: &Outcome) -> String {
+    let id = short_id(&outcome.id);
+    format!(
+        "Research {id} runs in the background, and goes on whether or not this client stays. Call \
+         check_research_status now and then, and get_research_results when it says completed; \
+         `bathysphere status {id}` tells the same."
+    )
+}
+
+fn listed(task: TaskRecord) -> Listed {
     let took = task.finished_at.and_then(|end| u64::try_from(end - task.created_at).ok());
     Listed {
         status: status_word(task.status.into(), task.background).to_owned(),
@@ -209,7 +203,7 @@ fn listed(task: TaskRecord, cost_usd: Option<f64>) -> Listed {
         query: task.text,
         created_at: timestamp(task.created_at),
         duration_minutes: took.map(minutes),
-        cost_usd,
+        cost_usd: task.cost_usd,
     }
 }
 
@@ -221,23 +215,24 @@ fn status_word(status: TaskStatus, background: bool) -> &'static str {
     }
 }
 
-/// What is left by the middle of what was expected, or by the end of it once that is
-/// past; none when it takes longer than anybody expected.
-fn minutes_left((low, high): (f64, f64), elapsed_ms: u64) -> Option<f64> {
+/// Minutes, by what was expected at the start; none once that has proved wrong.
+fn time_left((low, high): (f64, f64), elapsed_ms: u64) -> Option<f64> {
     let elapsed = elapsed_ms as f64 / 1000.0;
-    let left = [f64::midpoint(low, high), high].into_iter().map(|end| end - elapsed);
-    let left = left.into_iter().find(|left| *left > 0.0)?;
-    Some(minutes((left * 1000.0) as u64))
+    // Such times spread over orders of magnitude: the usual one is low among them.
+    let usual = (low * high).sqrt();
+    let left = if elapsed < usual { usual - elapsed } else { (high - elapsed) / 2.0 };
+    (left > 0.0).then(|| minutes((left * 1000.0) as u64))
 }
 
-fn current_action(outcome: &Outcome, job: Option<&Job>) -> Option<String> {
+fn current_action(outcome: &Outcome, job: Option<&Job>) -> String {
     match job {
-        Some(job) => {
-            let waiting = || "the vendor works on it, and has told nothing yet".to_owned();
-            Some(job.progress.last().cloned().unwrap_or_else(waiting))
-        }
-        None if outcome.rounds.is_empty() => Some("starting".to_owned()),
-        None => Some(format!("after round {}", outcome.rounds.len())),
+        Some(job) => job
+            .progress
+            .last()
+            .cloned()
+            .unwrap_or_else(|| "the vendor works on it, and has told nothing yet".to_owned()),
+        None if outcome.rounds.is_empty() => "starting".to_owned(),
+        None => format!("after round {}", outcome.rounds.len()),
     }
 }
 
@@ -273,11 +268,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_until_it_takes_longer_than_expected() {
-        let expected = (300.0, 900.0);
-        assert_eq!(minutes_left(expected, 0), Some(10.0));
-        assert_eq!(minutes_left(expected, 300_000), Some(5.0));
-        assert_eq!(minutes_left(expected, 660_000), Some(4.0), "by the end of the range");
-        assert_eq!(minutes_left(expected, 900_000), None);
+    fn what_is_left_shrinks_and_is_not_told_once_the_estimate_was_wrong() {
+        let expected = (300.0, 1200.0);
+        assert_eq!(time_left(expected, 0), Some(10.0));
+        assert_eq!(time_left(expected, 540_000), Some(1.0));
+        assert_eq!(time_left(expected, 600_000), Some(5.0));
+        assert_eq!(time_left(expected, 1_200_000), None);
+        assert_eq!(time_left((0.0, 0.0), 1), None);
     }
 }

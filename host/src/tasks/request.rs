@@ -66,6 +66,8 @@ pub struct TaskSummary {
     /// RFC 3339, UTC.
     pub created_at: String,
     pub duration_ms: Option<u64>,
+    /// In US dollars, as far as it is known.
+    pub cost_usd: Option<f64>,
 }
 
 impl From<TaskRecord> for TaskSummary {
@@ -80,6 +82,7 @@ impl From<TaskRecord> for TaskSummary {
             duration_ms: task
                 .finished_at
                 .and_then(|finished| u64::try_from(finished - task.created_at).ok()),
+            cost_usd: task.cost_usd,
         }
     }
 }
