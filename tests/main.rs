@@ -18,6 +18,7 @@ mod bad_input;
 mod citations;
 mod concurrency;
 mod costs;
+mod crash;
 mod deep_search;
 mod extraction;
 mod gemini_agent;

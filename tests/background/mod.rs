@@ -24,6 +24,7 @@ mod success_criteria;
 mod budget;
 mod command_line;
 mod handing_over;
+mod last_things;
 mod listing;
 mod notifying;
 mod restarting;

@@ -267,6 +267,14 @@ impl Client {
         }
     }
 
+    /// Everything that has come so far, without waiting for more.
+    #[allow(dead_code, reason = "the benchmarks wait for every answer")]
+    pub fn read_so_far(&mut self) -> Vec<Value> {
+        let mut messages: Vec<Value> = std::mem::take(&mut self.waiting).into();
+        messages.extend(self.lines.try_iter().map(|line| parse(&line)));
+        messages
+    }
+
     /// What has been kept so far and fits.
     pub fn kept(&self, method: &str) -> Vec<Value> {
         self.waiting.iter().filter(|message| message["method"] == method).cloned().collect()

@@ -133,6 +133,11 @@ impl Interactions {
         self.shared.lock().log.clone()
     }
 
+    /// The same, without making a copy of it.
+    pub fn look<T>(&self, look: impl FnOnce(&Log) -> T) -> T {
+        look(&self.shared.lock().log)
+    }
+
     /// Waits until the log shows it.
     #[track_caller]
     pub fn wait_for(&self, what: &str, done: impl Fn(&Log) -> bool) -> Log {

@@ -5,7 +5,7 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::error::{Result, StoreError};
-use super::{Claim, NewJob, NewResult, Status, Store, jobs, now, owner, results, tasks};
+use super::{Claim, NewJob, NewResult, Status, Store, jobs, notices, now, owner, results, tasks};
 
 /// What cancelling a task has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +40,21 @@ impl Store {
         .await
     }
 
-    /// Whether there is any background task that has not come to its end, whoever
-    /// works on it.
+    /// Whether there is anything left to do in the background, whoever does it: a
+    /// task that has not come to its end, a vendor to be told, or a user.
     pub async fn any_in_background(&self) -> Result<bool> {
         self.read(|reading| {
-            let query =
-                "SELECT EXISTS (SELECT 1 FROM tasks WHERE status = 'running' AND background = 1)";
-            Ok(reading.connection.prepare_cached(query)?.query_row([], |row| row.get(0))?)
+            let queries = [
+                "SELECT 1 FROM tasks WHERE status = 'running' AND background = 1",
+                "SELECT 1 FROM jobs WHERE cancel = 'wanted'",
+                notices::TO_TELL,
+            ];
+            for query in queries {
+                if reading.connection.prepare_cached(query)?.exists([])? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
         })
         .await
     }
@@ -146,7 +154,7 @@ impl Store {
                      WHERE task_id = ?1 AND number = ?2",
                 )?
                 .execute(params![id, call, now, state])?;
-            jobs::insert(transaction, &id, &NewJob { call, plugin, job_id, state }, None, now)?;
+            jobs::insert(transaction, &id, &NewJob { call, plugin, job_id, state }, now)?;
             let_go_on(transaction, &id, now)
         })
         .await

@@ -44,7 +44,7 @@ impl Store {
         self.write(move |transaction| {
             let now = tasks::touch(transaction, &claim)?;
             calls::finish(transaction, &claim.id, job.call, answer, now)?;
-            insert(transaction, &claim.id, &job, None, now)
+            insert(transaction, &claim.id, &job, now)
         })
         .await
     }
@@ -61,7 +61,7 @@ impl Store {
                      WHERE task_id = ?1 AND number = ?2 AND state = 'sent'",
                 )?
                 .execute(params![task, job.call, now, job.state])?;
-            insert(transaction, &task, &job, None, now)?;
+            insert(transaction, &task, &job, now)?;
             want_cancel(transaction, &task)
         })
         .await
@@ -149,16 +149,15 @@ pub(super) fn insert(
     transaction: &Transaction<'_>,
     task: &str,
     job: &NewJob,
-    cancel: Option<&str>,
     now: i64,
 ) -> Result<()> {
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO jobs
-                    (task_id, call, plugin, job_id, state, started_at, updated_at, cancel)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)",
+                    (task_id, call, plugin, job_id, state, started_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
         )?
-        .execute(params![task, job.call, job.plugin, job.job_id, job.state, now, cancel])?;
+        .execute(params![task, job.call, job.plugin, job.job_id, job.state, now])?;
     Ok(())
 }
 

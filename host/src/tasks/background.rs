@@ -132,7 +132,7 @@ impl Tasks {
 
     async fn take_up_one(self: &Arc<Self>, id: &str) {
         let taking_up = self.taking_up.lock().await;
-        match self.take_up(id, None).await {
+        match self.take_up(id, None, false).await {
             Ok(TakenUp::Left(job)) => {
                 tracing::info!("task {id} was left by its process, and goes on here");
                 let (_, listening) = self.start(*job, Arc::new(|_| {}));

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::work::{result_of, was_left_starting};
+use super::work::result_of;
 use super::{ErrorReport, Outcome, TaskStatus, Tasks};
 use crate::plugins::contract::{Job, JobStatus, Usage};
 use crate::report::words::money;
-use crate::research::to_json;
+use crate::research::{has_open_start, to_json};
 use crate::store::{Cancelled, JobRecord, StoreError};
 
 /// How long whoever cancels is kept waiting for the vendor.
@@ -54,10 +54,6 @@ impl Tasks {
     ) -> Result<Cancellation, ErrorReport> {
         let task = self.store.find_task(id).await?;
         let before = self.outcome(&task.id).await?;
-        let open_start = was_left_starting(
-            &self.store.calls(&task.id).await?,
-            self.store.job(&task.id).await?.is_some(),
-        );
         if matches!(before.status, TaskStatus::Completed | TaskStatus::Failed) {
             return Err(has_ended(&before));
         }
@@ -82,10 +78,10 @@ impl Tasks {
         let vendor = match self.store.take_cancel(&task.id).await? {
             Some(job) => self.tell_vendor_now(job, save_partial).await,
             None if self.store.job(&task.id).await?.is_some() => Vendor::Told,
-            // Whoever is starting it now tells the vendor once it has a name.
-            None if open_start && before.status == TaskStatus::Running => Vendor::ToldLater,
-            None if open_start => Vendor::Unknown,
-            None => Vendor::NotInvolved,
+            None if !has_open_start(&self.store.calls(&task.id).await?) => Vendor::NotInvolved,
+            // Whoever starts it just now tells the vendor as soon as its name is known.
+            None if before.status == TaskStatus::Running => Vendor::ToldLater,
+            None => Vendor::Unknown,
         };
         let outcome = self.outcome(&task.id).await?;
         Ok(Cancellation {

@@ -181,7 +181,7 @@ impl Tasks {
         let until = max_wait.map(|most| tokio::time::Instant::now() + most);
         loop {
             let taking_up = self.taking_up.lock().await;
-            let (running, listening) = match self.take_up(id, max_rounds).await? {
+            let (running, listening) = match self.take_up(id, max_rounds, true).await? {
                 TakenUp::Ended(outcome) => return Ok(*outcome),
                 TakenUp::Here(running) => {
                     let listening = running.listen(events);

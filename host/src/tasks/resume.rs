@@ -33,16 +33,22 @@ pub(super) enum TakenUp {
 }
 
 impl Tasks {
-    /// Finds out what is to be done, and takes the task if it was left. One at a
-    /// time: the caller holds `taking_up` until the task is listed as running.
+    /// Finds out what is to be done, and takes the task if it was left; one that has
+    /// ended only if the user has asked for it. One at a time: the caller holds
+    /// `taking_up` until the task is listed as running.
     pub(super) async fn take_up(
         &self,
         id: &str,
         max_rounds: Option<u32>,
+        asked_for: bool,
     ) -> Result<TakenUp, ErrorReport> {
         let task = self.store.find_task(id).await?;
         if let Some(running) = self.running.get(&task.id) {
             return Ok(TakenUp::Here(running));
+        }
+        // Since it was seen to be left, it may have been cancelled.
+        if !asked_for && task.status != Status::Interrupted {
+            return Ok(TakenUp::Ended(Box::new(self.outcome(&task.id).await?)));
         }
         if task.status == Status::NeedsAttention {
             let known = task.error.as_deref().and_then(|error| serde_json::from_str(error).ok());

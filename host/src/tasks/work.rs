@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+
 use super::request::Background;
 use super::running::Running;
 use super::{

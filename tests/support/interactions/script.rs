@@ -138,7 +138,7 @@ impl Script {
     /// `stand-in:gone=404`, `stand-in:status=incomplete`, `stand-in:rounds=5`,
     /// `stand-in:refuse-cancel`, and for the first request that starts it
     /// `stand-in:create=500`, `stand-in:cut-before`, `stand-in:cut-after`,
-    /// `stand-in:hang`; for the first poll `stand-in:poll=500`, `stand-in:poll-cut`.
+    /// `stand-in:hang`, `stand-in:slow-start=200` (milliseconds); for the first poll `stand-in:poll=500`, `stand-in:poll-cut`.
     pub fn by_words(input: &str) -> Self {
         let mut script = Self::default();
         for word in input.split_whitespace().filter_map(|word| word.strip_prefix("stand-in:")) {
@@ -163,6 +163,10 @@ impl Script {
                 "cut-before" => script.creates.push(Fault::CutBefore),
                 "cut-after" => script.creates.push(Fault::CutAfter),
                 "hang" => script.creates.push(Fault::Hang),
+                "slow-start" => {
+                    let delay = Duration::from_millis(number() as u64);
+                    script.creates.push(Fault::Delay(delay));
+                }
                 "poll" => script.polls.push(Fault::Status(status())),
                 "poll-cut" => script.polls.push(Fault::CutAfter),
                 _ => panic!("the stand-in knows no word `{word}`"),
