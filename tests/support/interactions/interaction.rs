@@ -132,7 +132,7 @@ impl Interaction {
             shown["errors"] = json!([{ "code": code, "message": message }]);
         }
         if over || self.cancelled || self.script.tells_usage {
-            let rounds = if self.cancelled { self.looked_at.min(*rounds) } else { *rounds };
+            let rounds = if over { *rounds } else { self.looked_at.min(*rounds) };
             shown["usage"] = answers::usage(rounds);
         }
         shown
