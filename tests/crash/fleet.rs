@@ -32,6 +32,8 @@ pub struct Fleet {
     /// Takeovers from a living process, and of those the ones from a process that was
     /// about to start something.
     pub usurpations: (usize, usize),
+    /// When each server was killed, or taken for dead.
+    pub deaths: HashMap<u32, Duration>,
     /// How many lock files there were at most.
     pub most_locks: usize,
     random: Random,
@@ -66,6 +68,7 @@ impl Fleet {
             memory: Memory::new(),
             kills: 0,
             usurpations: (0, 0),
+            deaths: HashMap::new(),
             most_locks: 0,
             random: Random::new(seed),
             servers: Vec::new(),
@@ -102,13 +105,13 @@ impl Fleet {
             self.launch();
         }
         match self.random.below(100) {
-            0..20 => self.ask_start(),
-            20..38 => self.ask_how_it_stands(),
-            38..50 => self.ask_cancel(),
-            50..65 => self.kill_any(),
-            65..80 => self.kill_while_starting(),
-            80..86 => self.kill_at_launch(),
-            86..93 => self.cancel_while_the_owner_sleeps(),
+            0..19 => self.ask_start(),
+            19..35 => self.ask_how_it_stands(),
+            35..47 => self.ask_cancel(),
+            47..62 => self.kill_any(),
+            62..77 => self.kill_while_starting(),
+            77..83 => self.kill_at_launch(),
+            83..90 => self.cancel_while_the_owner_sleeps(),
             _ => self.usurp(),
         }
         self.hear();
@@ -179,10 +182,10 @@ impl Fleet {
             query.push_str(" stand-in:failed");
         }
         let arguments = json!({ "query": query, "enable_notifications": notify });
-        let task = self.memory.add(query, fails, notify);
+        let asked_of = self.servers[server].number;
+        let task = self.memory.add(query, asked_of, fails, notify);
         let request = self.ask(server, "start_deep_research", arguments, Asked::Start(task));
-        let asked = format!("asked of server {}", self.servers[server].number);
-        self.memory.tell(task, asked);
+        self.memory.tell(task, format!("asked of server {asked_of}"));
         (task, request)
     }
 
@@ -256,6 +259,8 @@ impl Fleet {
                 self.memory.tell(task, format!("server {number} is killed while it is at it"));
             }
         }
+        let now = self.memory.now();
+        self.deaths.entry(number).or_insert(now);
         // What it said before is said.
         let ended = client.kill();
         assert!(!ended.stderr.contains("panicked"), "server {number} panicked: {}", ended.stderr);
@@ -354,6 +359,9 @@ impl Fleet {
                 self.memory.tell(task, "its owner sleeps");
             }
             let _ = fs::remove_file(lock);
+            // To the others it is dead from now on.
+            let now = self.memory.now();
+            self.deaths.insert(self.servers[former].number, now);
             self.launch();
             let end = Instant::now() + TAKEOVER;
             while self.owner_of(&id).is_some_and(|now| now == owner) && Instant::now() < end {

@@ -39,6 +39,10 @@ impl Known {
 /// One question, and all that was told of it.
 pub struct Research {
     pub query: String,
+    /// The number of the server that was asked to start it.
+    pub server: u32,
+    /// How long the vendor takes to answer the start.
+    pub slow: Duration,
     /// The vendor will say that it failed.
     pub fails: bool,
     /// The user wants to be told of its end.
@@ -75,9 +79,11 @@ impl Memory {
         }
     }
 
-    pub fn add(&mut self, query: String, fails: bool, notify: bool) -> usize {
+    pub fn add(&mut self, query: String, server: u32, fails: bool, notify: bool) -> usize {
         self.all.push(Research {
+            slow: slow_start(&query),
             query,
+            server,
             fails,
             notify,
             id: None,
@@ -91,8 +97,13 @@ impl Memory {
         self.all.len() - 1
     }
 
+    /// Since the beginning.
+    pub fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     pub fn tell(&mut self, task: usize, words: impl Into<String>) {
-        let at = self.begun.elapsed();
+        let at = self.now();
         self.all[task].story.push((at, words.into()));
     }
 
@@ -209,4 +220,10 @@ impl Memory {
         self.tell(task, format!("{words}: {told}"));
         self.complaints.push(format!("{words}: {told}"));
     }
+}
+
+fn slow_start(query: &str) -> Duration {
+    let mut words = query.split_whitespace();
+    let slow = words.find_map(|word| word.strip_prefix("stand-in:slow-start="));
+    Duration::from_millis(slow.map_or(0, |slow| slow.parse().expect("a number")))
 }

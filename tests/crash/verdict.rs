@@ -6,11 +6,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::fleet::Fleet;
+use super::memory::Known;
 use crate::support::interactions::What;
 use crate::support::program::DEADLINE;
 
 /// Lock files that may be left: of the last worker and the last server.
 const LOCKS: usize = 4;
+
+/// A process on a busy machine writes down an answer within this time.
+const WRITING: Duration = Duration::from_secs(5);
 
 /// A task as the database has it.
 struct Row {
@@ -26,6 +30,8 @@ struct Row {
 #[derive(Default)]
 struct Vendor {
     creates: usize,
+    /// When the first of them came.
+    at: Option<Duration>,
     interactions: Vec<String>,
     cancels: HashMap<String, usize>,
 }
@@ -57,23 +63,39 @@ impl Fleet {
                 continue;
             };
             let vendor = vendors.get(&row.text);
+            if !self.died_starting(task, vendor) {
+                self.memory.violation(task, "parked, though its server lived");
+            }
             let interaction = vendor.and_then(|vendor| vendor.interactions.first());
-            match interaction {
+            let resolved = match interaction {
                 Some(interaction) if number % 2 == 0 => {
-                    self.explorer.run(["task", "adopt", &row.id, interaction]).assert_success();
                     self.memory.tell(task, "the user adopts its interaction");
                     summary.adopted += 1;
+                    self.explorer.run(["task", "adopt", &row.id, interaction])
                 }
                 _ => {
-                    self.explorer.run(["task", "retry", &row.id]).assert_success();
                     self.memory.tell(task, "the user has it started again");
                     self.memory.all[task].before_retry =
                         Some(vendor.map_or(0, |vendor| vendor.creates));
                     summary.retried += 1;
+                    self.explorer.run(["task", "retry", &row.id])
                 }
+            };
+            if !resolved.status.success() {
+                let words = format!("the user cannot resolve it: {}", resolved.stderr.trim());
+                self.memory.violation(task, &words);
             }
         }
         self.work();
+    }
+
+    /// Whether the server that was asked could have been killed before it had written
+    /// down the vendor's answer: only then may nobody know of it.
+    fn died_starting(&self, task: usize, vendor: Option<&Vendor>) -> bool {
+        let research = &self.memory.all[task];
+        let Some(death) = self.deaths.get(&research.server) else { return false };
+        let Some(asked) = vendor.and_then(|vendor| vendor.at) else { return true };
+        *death < asked + research.slow + WRITING
     }
 
     fn work(&self) {
@@ -115,6 +137,7 @@ impl Fleet {
                 match (entry.what, &entry.id) {
                     (What::Create, id) => {
                         vendor.creates += 1;
+                        vendor.at = vendor.at.or(Some(entry.at));
                         vendor.interactions.extend(id.as_deref().map(str::to_owned));
                     }
                     (What::Cancel, Some(id)) => {
@@ -139,6 +162,7 @@ impl Fleet {
             summary.asked += 1;
             summary.acknowledged += usize::from(research.id.is_some());
             summary.results_told += usize::from(research.report.is_some());
+            summary.cancels_told += usize::from(research.known == Known::Cancelled);
             let default = Vendor::default();
             let vendor = vendors.get(&research.query).unwrap_or(&default);
             match rows.get(&research.query) {
@@ -184,7 +208,6 @@ impl Fleet {
                 if !research.cancel_asked {
                     wrong.push("cancelled by nobody".to_owned());
                 }
-                summary.cancels_told += 1;
                 false
             }
             other => {
@@ -221,7 +244,7 @@ impl Fleet {
             }
             (None, "cancelled") if vendor.creates > 0 => {
                 summary.orphans += 1;
-                if row.open_calls == 0 {
+                if row.open_calls == 0 || !self.died_starting(task, Some(vendor)) {
                     wrong.push("its interaction was forgotten".to_owned());
                 }
             }

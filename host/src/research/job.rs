@@ -114,7 +114,14 @@ impl Recorder {
             Ok(Some(task)) if task.status == Status::Cancelled => {
                 self.store.job_started_too_late(&claim.id, job).await
             }
-            Ok(_) => return,
+            Ok(_) => {
+                tracing::warn!(
+                    "task {}: another process has it, and does not know of its job {}",
+                    claim.id,
+                    job.job_id
+                );
+                return;
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = handed {
