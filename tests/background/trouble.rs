@@ -9,7 +9,6 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,7 +20,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Client, LEGACY_NEW};
 use crate::support::explorer::{Explorer, ask, start, status, wait_for_status};
 use crate::support::home::Home;
-use crate::support::interactions::{Fault, Interactions, Script, Until};
+use crate::support::interactions::{Fault, Script, Until};
 use crate::support::program::DEADLINE;
 use crate::support::researcher::structured;
 
