@@ -12,6 +12,8 @@ use crate::store::{Status, StoreError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
+    /// The tools for background research say `running_async`.
+    #[serde(alias = "running_async")]
     Running,
     Completed,
     Failed,
