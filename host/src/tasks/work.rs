@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-
 use super::request::Background;
 use super::running::Running;
 use super::{
