@@ -76,14 +76,17 @@ fn research_that_runs_is_held_against_the_day_until_it_has_ended() {
     assert_eq!(status(&mut client, &first)["status"], "running_async");
     explorer.wait_for_looks(QUESTION, 1);
     // Another process, another server: the day is the same.
-    let second = asked(&explorer, json!({ "query": "What is a neap tide?" }));
-    assert_error(&second, "BUDGET_EXCEEDED", &[]);
+    let mut other = explorer.connect();
+    let second = start(&mut other, "What is a neap tide?");
+    let told = wait_for_status(&mut other, &second, "failed");
+    assert_eq!(told["failure"]["code"], "BUDGET_EXCEEDED", "{told:#}");
     assert_eq!(explorer.api.log().creates("What is a neap tide?"), 0);
     // What is cancelled counts with what it has cost, and no longer with what it might.
     let cancelled = cancel(&mut client, &first);
     assert!(cancelled["cost_usd"].as_f64().unwrap() < budget / 3.0, "{cancelled:#}");
-    let third = asked(&explorer, json!({ "query": "What is an ebb tide?" }));
-    assert_eq!(third["status"], "running_async", "{third:#}");
+    let third = start(&mut other, "What is an ebb tide?");
+    explorer.wait_for_looks("What is an ebb tide?", 1);
+    assert_eq!(status(&mut other, &third)["status"], "running_async");
 }
 
 #[test]

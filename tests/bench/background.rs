@@ -79,7 +79,8 @@ fn looking() {
     let id = start(&mut client, QUESTION);
     wait_for_status(&mut client, &id, "completed");
     figures("NFR-003, PM-002: a status", &mut client, &id, 0.1, "100 ms");
-    // As many of the same, each with its report.
+    // As many of the same, of which the user was told as well.
+    explorer.wait_until_told(&id);
     explorer
         .database()
         .execute_batch(&format!(
