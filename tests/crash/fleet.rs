@@ -334,20 +334,20 @@ impl Fleet {
     /// may not even run for a moment. What that one hears of the vendor meanwhile, and
     /// does when it wakes up, must not undo it.
     fn cancel_behind_the_owner(&mut self) {
+        if self.nothing_was_started() {
+            return;
+        }
         let owner = self.any_server();
-        let length = 300 + self.random.below(1200);
-        let (task, request) = self.start_at(owner, &format!("stand-in:ms={length}"));
+        let length = 1000 + self.random.below(2000);
+        let (task, _) = self.start_at(owner, &format!("stand-in:ms={length}"));
         let other = match (0..self.servers.len())
             .find(|&other| other != owner && !self.servers[other].worker)
         {
             Some(other) => other,
             None => self.launch_server(),
         };
-        if !self.wait_for_answer(owner, request) {
-            return;
-        }
-        let Some(id) = self.memory.all[task].id.clone() else { return };
-        let moment = self.random.within(Duration::from_millis(length as u64));
+        let Some(id) = self.wait_for_row(task) else { return };
+        let moment = self.random.within(Duration::from_millis(length as u64 / 2));
         thread::sleep(moment);
         let sleeps = self.random.percent(60) && self.put_to_sleep(owner);
         let request = self.cancel_at(other, task, &id);
@@ -362,8 +362,7 @@ impl Fleet {
     /// it is about to start something: another takes over what it works on. When it
     /// wakes up it must notice.
     fn usurp(&mut self) {
-        // The first task makes the database.
-        if self.memory.all.iter().all(|research| research.id.is_none()) {
+        if self.nothing_was_started() {
             return;
         }
         let former = self.any_server();
@@ -402,6 +401,11 @@ impl Fleet {
             self.memory.tell(task, "its former owner wakes up");
         }
         self.signal(former, Signal::CONT);
+    }
+
+    /// The first task makes the database.
+    fn nothing_was_started(&self) -> bool {
+        self.memory.all.iter().all(|research| research.id.is_none())
     }
 
     /// Waits, unless it takes too long.
