@@ -37,7 +37,7 @@ const MOMENTS: &[(Moment, usize)] = &[
     (Fleet::kill_while_starting, 3),
     (Fleet::kill_at_launch, 1),
     (Fleet::cancel_behind_the_owner, 2),
-    (Fleet::usurp, 2),
+    (Fleet::usurp, 3),
 ];
 
 pub struct Fleet {
@@ -185,6 +185,7 @@ impl Fleet {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "json! is written in the call")]
     fn ask(&mut self, server: usize, tool: &str, arguments: Value, asked: Asked) -> u64 {
         let server = &mut self.servers[server];
         let call = json!({ "name": tool, "arguments": arguments });
