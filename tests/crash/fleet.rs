@@ -25,6 +25,21 @@ const TOLD: &str = "told.txt";
 /// Long enough for a new server to look for what was left, on a busy machine.
 const TAKEOVER: Duration = Duration::from_secs(10);
 
+/// Something that is done to the servers.
+type Moment = fn(&mut Fleet);
+
+/// How often each comes before all of them come again.
+const MOMENTS: &[(Moment, usize)] = &[
+    (Fleet::ask_start, 4),
+    (Fleet::ask_how_it_stands, 3),
+    (Fleet::ask_cancel, 2),
+    (Fleet::kill_any, 3),
+    (Fleet::kill_while_starting, 3),
+    (Fleet::kill_at_launch, 1),
+    (Fleet::cancel_behind_the_owner, 2),
+    (Fleet::usurp, 3),
+];
+
 pub struct Fleet {
     pub explorer: Explorer,
     pub memory: Memory,
@@ -37,6 +52,8 @@ pub struct Fleet {
     /// How many lock files there were at most.
     pub most_locks: usize,
     random: Random,
+    /// Those that are still to come before all come again.
+    moments: Vec<&'static Moment>,
     servers: Vec<Server>,
     /// How many there should be just now.
     wanted: usize,
@@ -71,6 +88,7 @@ impl Fleet {
             deaths: HashMap::new(),
             most_locks: 0,
             random: Random::new(seed),
+            moments: Vec::new(),
             servers: Vec::new(),
             wanted: 2,
             next: 1,
@@ -96,6 +114,18 @@ impl Fleet {
         database
     }
 
+    /// What comes next. The moments come in random order, and each as often as it
+    /// should: a short run has some of every kind.
+    fn draw(&mut self) -> Moment {
+        if self.moments.is_empty() {
+            for (moment, times) in MOMENTS {
+                self.moments.extend(std::iter::repeat_n(moment, *times));
+            }
+        }
+        let chosen = self.random.below(self.moments.len());
+        *self.moments.swap_remove(chosen)
+    }
+
     /// One random step.
     pub fn step(&mut self) {
         if self.random.percent(10) {
@@ -104,16 +134,11 @@ impl Fleet {
         while self.servers.len() < self.wanted {
             self.launch();
         }
-        match self.random.below(100) {
-            0..19 => self.ask_start(),
-            19..35 => self.ask_how_it_stands(),
-            35..47 => self.ask_cancel(),
-            47..62 => self.kill_any(),
-            62..77 => self.kill_while_starting(),
-            77..83 => self.kill_at_launch(),
-            83..90 => self.cancel_while_the_owner_sleeps(),
-            _ => self.usurp(),
+        while self.servers.len() > MOST {
+            self.kill_any();
         }
+        let moment = self.draw();
+        moment(self);
         self.hear();
         let pause = self.random.within(Duration::from_millis(60));
         thread::sleep(pause);
@@ -121,7 +146,15 @@ impl Fleet {
     }
 
     fn launch(&mut self) -> usize {
-        let worker = self.random.percent(10) && !self.servers.iter().all(|server| server.worker);
+        let worker = self.random.percent(10);
+        self.launch_as(worker)
+    }
+
+    fn launch_server(&mut self) -> usize {
+        self.launch_as(false)
+    }
+
+    fn launch_as(&mut self, worker: bool) -> usize {
         let mut command = self.explorer.command([if worker { "worker" } else { "serve" }]);
         if self.random.percent(30) {
             command.env("BATHYSPHERE_CONFIG", &self.patient);
@@ -147,16 +180,12 @@ impl Fleet {
         let able: Vec<usize> =
             (0..self.servers.len()).filter(|&one| !self.servers[one].worker).collect();
         match able.len() {
-            0 => loop {
-                let new = self.launch();
-                if !self.servers[new].worker {
-                    return new;
-                }
-            },
+            0 => self.launch_server(),
             many => able[self.random.below(many)],
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "json! is written in the call")]
     fn ask(&mut self, server: usize, tool: &str, arguments: Value, asked: Asked) -> u64 {
         let server = &mut self.servers[server];
         let call = json!({ "name": tool, "arguments": arguments });
@@ -302,31 +331,30 @@ impl Fleet {
         self.kill(server);
     }
 
-    /// The owner of a task does not run for a moment. Meanwhile its work is done at
-    /// the vendor, and the user cancels it by another server. What the owner does
-    /// when it wakes up must not undo that.
-    fn cancel_while_the_owner_sleeps(&mut self) {
-        let owner = self.any_server();
-        let length = 50 + self.random.below(300);
-        let (task, request) = self.start_at(owner, &format!("stand-in:ms={length}"));
-        if !self.wait_for_answer(owner, request) {
+    /// The user cancels a task by another server than the one that works on it, which
+    /// may not even run for a moment. What that one hears of the vendor meanwhile, and
+    /// does when it wakes up, must not undo it.
+    fn cancel_behind_the_owner(&mut self) {
+        if self.nothing_was_started() {
             return;
         }
-        let Some(id) = self.memory.all[task].id.clone() else { return };
-        let moment = self.random.within(Duration::from_millis(length as u64 + 50));
-        thread::sleep(moment);
-        let other = loop {
-            let other = self.launch();
-            if !self.servers[other].worker {
-                break other;
-            }
+        let owner = self.any_server();
+        let length = 1000 + self.random.below(2000);
+        let (task, _) = self.start_at(owner, &format!("stand-in:ms={length}"));
+        let other = match (0..self.servers.len())
+            .find(|&other| other != owner && !self.servers[other].worker)
+        {
+            Some(other) => other,
+            None => self.launch_server(),
         };
-        let asleep = self.put_to_sleep(owner);
+        let Some(id) = self.wait_for_row(task) else { return };
+        let moment = self.random.within(Duration::from_millis(length as u64 / 2));
+        thread::sleep(moment);
+        let sleeps = self.random.percent(60) && self.put_to_sleep(owner);
         let request = self.cancel_at(other, task, &id);
-        let cancelled = asleep && self.wait_for_answer(other, request);
-        if cancelled && self.random.percent(30) {
+        if self.wait_for_answer(other, request) && self.random.percent(20) {
             self.kill(owner);
-        } else {
+        } else if sleeps {
             self.signal(owner, Signal::CONT);
         }
     }
@@ -335,13 +363,15 @@ impl Fleet {
     /// it is about to start something: another takes over what it works on. When it
     /// wakes up it must notice.
     fn usurp(&mut self) {
-        // The first task makes the database.
-        if self.memory.all.iter().all(|research| research.id.is_none()) {
+        if self.nothing_was_started() {
             return;
         }
         let former = self.any_server();
-        let words = self.words();
-        let (task, _) = self.start_at(former, &words);
+        let mut task = 0;
+        for _ in 0..=self.random.below(3) {
+            let words = self.words();
+            (task, _) = self.start_at(former, &words);
+        }
         let Some(id) = self.wait_for_row(task) else { return };
         if self.random.percent(30) {
             let moment = self.random.within(Duration::from_millis(300));
@@ -372,6 +402,11 @@ impl Fleet {
             self.memory.tell(task, "its former owner wakes up");
         }
         self.signal(former, Signal::CONT);
+    }
+
+    /// The first task makes the database.
+    fn nothing_was_started(&self) -> bool {
+        self.memory.all.iter().all(|research| research.id.is_none())
     }
 
     /// Waits, unless it takes too long.

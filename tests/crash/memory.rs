@@ -109,13 +109,12 @@ impl Memory {
 
     pub fn violation(&mut self, task: usize, words: &str) {
         let research = &self.all[task];
-        let story: String = research
-            .story
-            .iter()
-            .map(|(at, words)| format!("\n    {:>8.3} s  {words}", at.as_secs_f64()))
-            .collect();
         let id = research.id.as_deref().unwrap_or("no id");
-        self.violations.push(format!("{words}: {id}, {:?}{story}", research.query));
+        let mut told = vec![format!("{words}: {id}, {:?}", research.query)];
+        for (at, words) in &research.story {
+            told.push(format!("    {:>8.3} s  {words}", at.as_secs_f64()));
+        }
+        self.violations.push(told.join("\n"));
     }
 
     /// A server has answered.
@@ -136,11 +135,11 @@ impl Memory {
             Asked::Results(task, known) => {
                 let status = told["status"].as_str().unwrap_or_default().to_owned();
                 self.tell(task, format!("server {server} gives results: {status}"));
-                if !status.is_empty() {
+                if status.is_empty() {
+                    self.unexpected(task, "results could not be told", answer);
+                } else {
                     self.stands(task, known, &status);
                     self.reported(task, &status, &told["report"]);
-                } else {
-                    self.unexpected(task, "results could not be told", answer);
                 }
             }
             Asked::Cancel(task, known) => self.cancelled(task, known, told, answer, server),

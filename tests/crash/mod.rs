@@ -23,7 +23,7 @@ use std::time::Instant;
 use fleet::Fleet;
 use verdict::Summary;
 
-const KILLS: usize = 30;
+const KILLS: usize = 20;
 const SEED: u64 = 20_261_115;
 
 #[test]

@@ -165,21 +165,18 @@ impl Fleet {
             summary.cancels_told += usize::from(research.known == Known::Cancelled);
             let default = Vendor::default();
             let vendor = vendors.get(&research.query).unwrap_or(&default);
-            match rows.get(&research.query) {
-                Some(row) => {
-                    *summary.statuses.entry(row.status.clone()).or_default() += 1;
-                    let notices = told.get(&row.id).copied().unwrap_or_default();
-                    summary.notified += notices;
-                    self.judge_task(task, row, vendor, notices, summary);
-                }
-                None => {
-                    if research.id.is_some() {
-                        self.memory.violation(task, "an acknowledged task is lost");
-                    }
-                    if vendor.creates > 0 {
-                        self.memory.violation(task, "started, and never written down");
-                    }
-                }
+            if let Some(row) = rows.get(&research.query) {
+                *summary.statuses.entry(row.status.clone()).or_default() += 1;
+                let notices = told.get(&row.id).copied().unwrap_or_default();
+                summary.notified += notices;
+                self.judge_task(task, row, vendor, notices, summary);
+                continue;
+            }
+            if research.id.is_some() {
+                self.memory.violation(task, "an acknowledged task is lost");
+            }
+            if vendor.creates > 0 {
+                self.memory.violation(task, "started, and never written down");
             }
         }
         self.judge_whole();

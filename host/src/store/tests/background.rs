@@ -1,7 +1,7 @@
 //! Tasks that go on without anybody who waits, and the jobs they wait for.
 
 use super::*;
-use crate::store::{Cancelled, NewJob, Status, StoreError};
+use crate::store::{CallEnd, Cancelled, NewJob, Status, StoreError};
 
 async fn in_background(store: &Store, notify: bool) -> Claim {
     store.create_task(NewTask { background: true, notify, ..task("question") }).await.unwrap()

@@ -15,7 +15,7 @@ mod trouble;
 
 use std::path::Path;
 
-use super::{CallEnd, Claim, Ending, NewCall, NewResult, NewRound, NewTask, Store, TaskEnd};
+use super::{Claim, Ending, NewCall, NewResult, NewRound, NewTask, Store, TaskEnd};
 
 /// A store in a directory of its own.
 pub(super) fn scratch() -> (tempfile::TempDir, Store) {
