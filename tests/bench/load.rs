@@ -88,6 +88,7 @@ fn measure(
 ) -> Answers {
     let tool = what.split(' ').next().unwrap_or(what);
     ask(client, tool, arguments(&ids[0]));
+    let before = cpu(client);
     let times: Vec<Duration> = ids
         .iter()
         .map(|id| {
@@ -103,6 +104,10 @@ fn measure(
     let late = sorted[sorted.len() * 99 / 100];
     let shown = format!("{} / {} / {}", time(median(&times)), time(late), time(largest(&times)));
     plain(&format!("{what}: p50 / p99 / max"), &shown);
+    // Unlike the times, this is the same on a busy machine.
+    if let (Some(before), Some(now)) = (before, cpu(client)) {
+        plain("  the server's processor time for each", &time((now - before) / ids.len() as f64));
+    }
     Answers { late }
 }
 
@@ -125,7 +130,7 @@ fn past(id: &str, number: usize, outcome: &str, markdown: &str) -> Restored {
         created_at: 1_700_000_000_000 + number as i64 * 60_000,
         finished_at: 1_700_000_000_000 + number as i64 * 60_000 + 400_000,
         end: TaskEnd {
-            ending: if number % 10 == 0 { Ending::Failed } else { Ending::Completed },
+            ending: if number.is_multiple_of(10) { Ending::Failed } else { Ending::Completed },
             stop_reason: None,
             note: None,
             error: None,

@@ -127,14 +127,13 @@ impl Session {
 
     fn opened(&mut self) -> Result<&mut Opened> {
         let known = self.opened.take().filter(|opened| opened.identity.is_at(&self.location.path));
-        let opened = match known {
-            Some(opened) => opened,
-            None => {
-                let location = Location { busy_timeout: self.patience(), ..self.location.clone() };
-                let opened = location.open_writer();
-                self.note_lock(&opened);
-                opened?
-            }
+        let opened = if let Some(opened) = known {
+            opened
+        } else {
+            let location = Location { busy_timeout: self.patience(), ..self.location.clone() };
+            let opened = location.open_writer();
+            self.note_lock(&opened);
+            opened?
         };
         Ok(self.opened.insert(opened))
     }

@@ -100,13 +100,11 @@ impl Tasks {
     /// Writes the report to a file of its own, and returns where it is.
     pub(super) fn rescue(&self, outcome: &Outcome, trouble: &StoreError) -> Option<PathBuf> {
         let report = self.write_beside(outcome, "md", &report::render_markdown(outcome));
-        match &report {
-            Some(path) => tracing::warn!(
-                "the result of task {} is in {}, because {trouble}",
-                outcome.id,
-                path.display()
-            ),
-            None => tracing::error!("the result of task {} is not saved: {trouble}", outcome.id),
+        if let Some(path) = &report {
+            let path = path.display();
+            tracing::warn!("the result of task {} is in {path}, because {trouble}", outcome.id);
+        } else {
+            tracing::error!("the result of task {} is not saved: {trouble}", outcome.id);
         }
         report
     }
