@@ -74,8 +74,8 @@ fn tasks_are_found_by_the_words_of_question_and_report() {
         let list = list(&mut client, json!({ "query": words }));
         ids(&list).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(found("syzygy"), [moon.clone()]);
-    assert_eq!(found("tide falling"), [ebb.clone()]);
+    assert_eq!(found("syzygy"), [&*moon]);
+    assert_eq!(found("tide falling"), [&*ebb]);
     assert_eq!(found("what").len(), 2);
     assert_eq!(found("volcano"), [""; 0]);
     assert_eq!(found("\"*)( OR -"), [""; 0]);

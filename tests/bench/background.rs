@@ -15,9 +15,6 @@ use crate::support::interactions::{Script, Until};
 
 const QUESTION: &str = "How do tide tables compare?";
 
-/// What a user has after years.
-const TASKS: usize = 10_000;
-
 pub fn run() {
     starting();
     looking();
@@ -79,35 +76,6 @@ fn looking() {
     let id = start(&mut client, QUESTION);
     wait_for_status(&mut client, &id, "completed");
     figures("NFR-003, PM-002: a status", &mut client, &id, 0.1, "100 ms");
-    // As many of the same, of which the user was told as well.
-    explorer.wait_until_told(&id);
-    explorer
-        .database()
-        .execute_batch(&format!(
-            "BEGIN;
-             CREATE TEMP TABLE numbers AS
-                 WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted
-                                                WHERE n < {TASKS})
-                 SELECT n, printf('%08x-0000-4000-8000-%012x', n * 257, n) AS id FROM counted;
-             CREATE TEMP TABLE one AS SELECT * FROM tasks LIMIT 1;
-             CREATE TEMP TABLE made AS SELECT numbers.id AS made, one.* FROM numbers, one;
-             UPDATE made SET id = made, created_at = created_at - 1000 * rowid;
-             ALTER TABLE made DROP COLUMN made;
-             INSERT INTO tasks SELECT * FROM made;
-             COMMIT;"
-        ))
-        .expect("copies of a task");
-    figures(
-        &format!("NFR-003, PM-002: a status among {TASKS} tasks"),
-        &mut client,
-        &id,
-        0.005,
-        "5 ms",
-    );
-    let listed: Vec<Duration> = (0..50)
-        .map(|_| measured(|| drop(ask(&mut client, "list_research", json!({ "limit": 20 })))))
-        .collect();
-    plain("  a list of 20 among them", &time(median(&listed)));
 }
 
 fn figures(what: &str, client: &mut Client, id: &str, bound: f64, wanted: &str) {

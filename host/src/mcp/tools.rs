@@ -94,11 +94,10 @@ fn make(name: &'static str, config: &Config) -> Tool {
     };
     let hints = ToolAnnotations::with_title(title).open_world(world).destructive(false);
     let hints = match name {
-        // Each start is paid for, and what is cancelled stays so.
-        START_DEEP_RESEARCH => hints.read_only(false).idempotent(false),
+        // Each start is paid for, and each file is another.
+        START_DEEP_RESEARCH | SAVE_RESEARCH_TO_MARKDOWN => hints.read_only(false).idempotent(false),
+        // What is cancelled stays so.
         CANCEL_RESEARCH => hints.read_only(false).idempotent(true).destructive(true),
-        // Each call makes a file, and never over another.
-        SAVE_RESEARCH_TO_MARKDOWN => hints.read_only(false).idempotent(false),
         // Nothing of the user's is changed.
         _ => hints.read_only(true).idempotent(true),
     };

@@ -60,7 +60,7 @@ async fn a_former_owner_can_write_no_more() {
 
     let lost = StoreError::LostOwnership { task: claim.id.clone() };
     let answer =
-        CallEnd { outcome: Ok("{}".to_owned()), usage: None, cost_usd: None };
+        crate::store::CallEnd { outcome: Ok("{}".to_owned()), usage: None, cost_usd: None };
     let plan = first.save_plan(&claim, "{}".to_owned()).await;
     assert_eq!(plan, Err(lost.clone()));
     let saved = first.save_round(&claim, round(1)).await;
