@@ -67,8 +67,13 @@ impl Engine {
         let secrets = Arc::new(Secrets::from_environment(secret_names(&config)));
         let plugins = Arc::new(Plugins::new(config, secrets, directories.cache.clone()));
         let store = Store::open(directories.data.join(DATABASE));
-        let prices = Arc::new(Prices::load(&directories.config)?);
-        let prompts = Prompts::load(&directories.config).map_err(ErrorReport::from);
+        // With prices that nobody knows nothing is asked; what is there can be read, and
+        // what runs can be ended.
+        let (prices, prompts) = match Prices::load(&directories.config) {
+            Ok(prices) => (prices, Prompts::load(&directories.config).map_err(ErrorReport::from)),
+            Err(error) => (Prices::built_in(), Err(ErrorReport::from(error))),
+        };
+        let prices = Arc::new(prices);
         for warning in prompts.iter().flat_map(Prompts::warnings) {
             tracing::warn!("{warning}");
         }
@@ -138,8 +143,12 @@ impl Desk for Engine {
         cancel: CancellationToken,
     ) -> Result<Outcome, ErrorReport> {
         let tasks = &self.parts()?.tasks;
+        let in_background = request.background.is_some();
         let outcome = tasks.run(request, sink(events), cancel).await;
         tasks.wait_for_starts().await;
+        if in_background {
+            tasks.wait_for_heralds().await;
+        }
         outcome
     }
 

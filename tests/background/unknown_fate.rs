@@ -133,13 +133,62 @@ fn a_task_that_is_retried_is_started_once_more() {
 }
 
 #[test]
-fn an_interaction_that_is_adopted_and_unknown_to_the_vendor_has_expired() {
+fn an_interaction_that_is_adopted_and_unknown_to_the_vendor_has_expired_until_the_right_one_is() {
     let explorer = Explorer::new();
     let id = parked(&explorer);
     let mut client = explorer.connect();
     explorer.run(["task", "adopt", &id, "v1_ffffffffffffffffffffffffffffffff"]).assert_success();
     let told = wait_for_status(&mut client, &id, "failed");
     assert_eq!(told["failure"]["code"], "EXPIRED", "{told:#}");
+    let job = explorer.api.log().ids(QUESTION)[0].clone();
+    explorer.run(["task", "adopt", &id, &job]).assert_success();
+    wait_for_status(&mut client, &id, "completed");
+    assert_eq!(explorer.api.log().creates(QUESTION), 1);
+}
+
+#[test]
+fn a_task_that_is_retried_the_next_day_is_not_ended_for_being_late() {
+    let explorer = Explorer::new();
+    let id = parked(&explorer);
+    explorer
+        .database()
+        .execute_batch(
+            "UPDATE tasks SET created_at = created_at - 86400000, deadline = deadline - 86400000",
+        )
+        .unwrap();
+    explorer.run(["task", "retry", &id]).assert_success();
+    explorer.run(["worker", "--until-done"]).assert_success();
+    assert_eq!(explorer.status(&id)["status"], "completed");
+}
+
+#[test]
+fn what_could_not_be_started_in_time_is_not_started_and_paid_for_after_it() {
+    let explorer = Explorer::new();
+    let id = parked(&explorer);
+    // As if the process had died before anything was sent.
+    explorer
+        .database()
+        .execute_batch(
+            "UPDATE calls SET state = 'failed';
+             UPDATE tasks SET status = 'running', owner = '', deadline = created_at",
+        )
+        .unwrap();
+    explorer.run(["worker", "--until-done"]).assert_success();
+    let told = explorer.status(&id);
+    assert_eq!(told["failure"]["code"], "TIMEOUT", "{told:#}");
+    assert!(told["failure"]["message"].as_str().unwrap().contains("not started"), "{told:#}");
+    assert_eq!(explorer.api.log().creates(QUESTION), 1, "the one of unknown fate");
+}
+
+#[test]
+fn a_cancelled_task_is_not_revived_by_resuming_it() {
+    let explorer = Explorer::new();
+    let id = parked(&explorer);
+    explorer.run(["cancel", &id]).assert_success();
+    let refused = explorer.run(["deep-search", "--resume", &id]).assert_failure();
+    assert!(refused.stderr.contains("stays so"), "{}", refused.transcript());
+    assert_eq!(explorer.status(&id)["status"], "cancelled");
+    assert_eq!(explorer.api.log().creates(QUESTION), 1);
 }
 
 #[test]

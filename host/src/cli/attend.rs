@@ -44,7 +44,7 @@ where
                     leave(code);
                 }
                 cancel.cancel();
-                progress.tell("cancelling; what is done is kept (again to stop at once)", terminal);
+                progress.tell(progress.farewell(), terminal);
             }
             Some(event) = events.recv() => progress.handle(&event, terminal),
             joined = &mut running => break joined,

@@ -10,7 +10,7 @@ use super::table::{Cell, fitting, table};
 use super::terminal::{CYAN, FAINT, GREEN, Look, RED, Stop, Terminal, YELLOW};
 use crate::report::short_id;
 use crate::report::words::{duration, money, one_line};
-use crate::tasks::{TaskStatus, TaskSummary};
+use crate::tasks::{START_DEEP_RESEARCH, TaskStatus, TaskSummary};
 
 pub async fn run(
     arguments: &HistoryArguments,
@@ -38,7 +38,7 @@ pub async fn run(
 
 /// How to go on with what was left unfinished, if anything was.
 fn advice(tasks: &[TaskSummary]) -> Option<String> {
-    let left = tasks.iter().find(|task| {
+    let left = tasks.iter().filter(|task| task.tool != START_DEEP_RESEARCH).find(|task| {
         matches!(task.status, TaskStatus::Cancelled | TaskStatus::Interrupted | TaskStatus::Failed)
     })?;
     Some(format!(

@@ -11,7 +11,7 @@ use super::pretty::hanging;
 use super::terminal::{FAINT, GREEN, Look, Terminal, YELLOW};
 use crate::plugins::contract::{Preparation, Round};
 use crate::report::words::{count, duration, grouped, one_line, quoted_list, shortened};
-use crate::tasks::{DEEP_SEARCH, Event};
+use crate::tasks::{DEEP_SEARCH, Event, START_DEEP_RESEARCH};
 
 /// Lines of the same work are at least this far apart.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
@@ -28,6 +28,8 @@ pub struct Progress {
     deep_search: bool,
     /// An agent that searches by itself is at work.
     asking: bool,
+    /// It goes on when the command has ended.
+    background: bool,
 }
 
 enum Shown {
@@ -40,7 +42,21 @@ impl Progress {
     /// `tool`: whose task it is, if it is one.
     pub fn new(terminal: &Terminal, verbose: u8, tool: Option<&str>) -> Self {
         let shown = Shown::new(terminal, verbose);
-        Self { shown, deep_search: tool == Some(DEEP_SEARCH), asking: false }
+        Self {
+            shown,
+            deep_search: tool == Some(DEEP_SEARCH),
+            asking: false,
+            background: tool == Some(START_DEEP_RESEARCH),
+        }
+    }
+
+    /// What is said to whoever presses Ctrl-C.
+    pub fn farewell(&self) -> &'static str {
+        if self.background {
+            "leaving it to go on by itself (again to stop at once)"
+        } else {
+            "cancelling; what is done is kept (again to stop at once)"
+        }
     }
 
     pub fn handle(&mut self, event: &Event, terminal: &mut Terminal) {
@@ -459,7 +475,7 @@ mod tests {
         let (mut terminal, _, said) = captured(Look::default());
         let look = Look::default();
         let shown = Shown::Moving { bar: ProgressBar::hidden(), look };
-        let mut progress = Progress { shown, deep_search: true, asking: false };
+        let mut progress = Progress { shown, deep_search: true, asking: false, background: false };
         for event in asked() {
             progress.handle(&event, &mut terminal);
             if let (Shown::Moving { bar, .. }, Event::Progress { .. }) = (&progress.shown, &event) {

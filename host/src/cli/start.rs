@@ -69,9 +69,14 @@ fn tell(outcome: &Outcome, terminal: &mut Terminal) -> Result<(), Stop> {
     let id = short_id(&outcome.id);
     if outcome.status == TaskStatus::Running {
         terminal.print(&format!("{}\n", outcome.id))?;
+        let where_it_is = if outcome.job.is_some() {
+            "the research goes on at the vendor"
+        } else {
+            "the research has not reached the vendor yet, and waits to be sent"
+        };
         terminal.say(&format!(
-            "the research goes on at the vendor as task {id}; a running `bathysphere serve`, or \
-             `bathysphere worker`, sees it to its end\n\
+            "{where_it_is} as task {id}; a running `bathysphere serve`, or `bathysphere worker`, \
+             sees it to its end\n\
              bathysphere status {id}     how it stands\n\
              bathysphere show {id}       what there is of the report\n\
              bathysphere cancel {id}     end it, at the vendor too"

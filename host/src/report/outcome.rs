@@ -70,6 +70,9 @@ pub struct Outcome {
     pub finished_at: Option<String>,
     pub duration_ms: u64,
     pub error: Option<ErrorReport>,
+    /// The vendor's name for the job that a running task waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
     /// The database holds it. Otherwise this is the only copy.
     #[serde(default = "yes")]
     pub saved: bool,

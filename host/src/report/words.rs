@@ -57,6 +57,7 @@ pub fn stop_reason(reason: &StopReason) -> String {
         StopReason::Other(name) if name == "round-failed" => {
             "the last round failed, and trying again would not help".to_owned()
         }
+        StopReason::Other(name) if name == "reported" => "the research backend reported".to_owned(),
         StopReason::Other(name) => one_line(name),
     }
 }

@@ -30,9 +30,10 @@ const LONGEST_LIMIT: Duration = Duration::from_mins(1);
 /// network again.
 const ATTEMPTS_AT_A_LOOK: u32 = 8;
 
-/// A vendor may lose sight of a job for a moment: it is gone when it was gone this
-/// often in a row.
+/// A vendor may lose sight of a job for a while: it is gone when it was gone this
+/// often in a row, and for as long as so many looks take: two minutes, usually.
 const GONE: u32 = 3;
+const GONE_LOOKS: u32 = 8;
 
 const EXPIRED: &str = "Research session expired on Gemini servers. Task was interrupted and \
                        cannot be recovered.";
@@ -54,6 +55,15 @@ impl Delegator<'_> {
         let known = self.run.recorder.job_call().zip(self.run.recorder.job());
         let (call, job) = match known {
             Some(known) => known,
+            // Nothing is paid for that would be ended at once.
+            None if self.run.deadline.is_some_and(|deadline| deadline <= Timestamp::now()) => {
+                let error = PluginError::other(
+                    "timeout",
+                    "the research was not started: the time it was given was over before it could be",
+                )
+                .hint("ask anew, or give it more time with max_wait_hours");
+                return Err(failed(name, error));
+            }
             None => match self.start(name, &*backend, round.number, input).await {
                 Ok(started) => started,
                 Err(NotStarted::Refused(error)) => return Err(error),
@@ -116,13 +126,10 @@ impl Delegator<'_> {
         let mut looks = Looks::new(self.run.poll);
         let mut told = 0;
         let mut gone = 0;
+        let mut gone_since: Option<Instant> = None;
         loop {
-            for (number, line) in (1..).zip(&job.progress).skip(told) {
-                (self.run.events)(Event::Progress {
-                    message: line.clone(),
-                    done: number,
-                    total: None,
-                });
+            for line in job.progress.iter().skip(told) {
+                (self.run.events)(Event::Progress { message: line.clone(), done: 0, total: None });
             }
             told = told.max(job.progress.len());
             match &job.status {
@@ -131,6 +138,7 @@ impl Delegator<'_> {
                     let error = job.error.clone().unwrap_or_else(|| {
                         PluginError::new(ErrorKind::Unavailable, "the research failed")
                     });
+                    let error = PluginError { hint: error.hint.or_else(asked_anew), ..error };
                     return Err((job, failed(name, error)));
                 }
                 JobStatus::Cancelled => {
@@ -138,8 +146,11 @@ impl Delegator<'_> {
                         PluginError::other("cancelled", "the research was cancelled at the vendor");
                     return Err((job, failed(name, error)));
                 }
-                JobStatus::Expired if gone >= GONE => {
-                    let error = PluginError::other("expired", EXPIRED);
+                JobStatus::Expired => {
+                    let error = PluginError::other("expired", EXPIRED).hint(
+                        "if the vendor has it after all, `bathysphere task adopt` looks again; \
+                         asking anew is paid for anew",
+                    );
                     return Err((job, failed(name, error)));
                 }
                 _ => {}
@@ -157,19 +168,20 @@ impl Delegator<'_> {
                     "the research did not come to its end within the time it was given, and was \
                      ended at the vendor",
                 )
-                .hint("give it more with max_wait_hours");
+                .hint("give it more with max_wait_hours (--max-wait-hours)");
                 return Err((job, failed(name, error)));
             }
             match backend.poll(&job.id).await {
                 Ok(seen) if seen.status == JobStatus::Expired => {
                     gone += 1;
+                    let since = *gone_since.get_or_insert_with(Instant::now);
                     looks.failed(None);
-                    if gone >= GONE {
+                    if gone >= GONE && since.elapsed() >= self.run.poll * GONE_LOOKS {
                         job.status = JobStatus::Expired;
                     }
                 }
                 Ok(seen) => {
-                    gone = 0;
+                    (gone, gone_since) = (0, None);
                     looks.succeeded();
                     let seen = self.keep_what_was_known(&job, seen);
                     // What could not be written is tried again with every look.
@@ -184,7 +196,7 @@ impl Delegator<'_> {
                     tracing::warn!("the research cannot be looked at just now: {error}");
                     (self.run.events)(Event::Progress {
                         message: format!("cannot look at the research just now: {error}"),
-                        done: told as u64,
+                        done: 0,
                         total: None,
                     });
                     looks.failed(limit_of(&error));
@@ -208,9 +220,7 @@ impl Delegator<'_> {
         if seen.sources.is_empty() {
             seen.sources.clone_from(&before.sources);
         }
-        if seen.usage == Usage::default() {
-            seen.usage.clone_from(&before.usage);
-        }
+        seen.keep_from(before);
         seen
     }
 
@@ -226,7 +236,7 @@ impl Delegator<'_> {
                          the vendor; the rest of it was not done"
                     ),
                 )
-                .hint("give it more with max_cost_usd");
+                .hint("give it more with max_cost_usd (--max-cost)");
                 Err(failed(name, error))
             }
             _ => Ok(()),
@@ -261,6 +271,10 @@ impl Delegator<'_> {
 
 fn extra_of<'a>(job: &'a Job, wanted: &str) -> Option<&'a str> {
     job.extra.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+}
+
+fn asked_anew() -> Option<String> {
+    Some("what was found is kept; asking anew is paid for anew".to_owned())
 }
 
 fn failed(plugin: &str, error: PluginError) -> CallError {

@@ -2,6 +2,8 @@
 //! name for it the moment it is known, and how it stands whenever that changes.
 //! Whoever takes the task up later goes on from there, and starts nothing twice.
 
+use std::time::Duration;
+
 use tokio::sync::watch;
 
 use super::recorder::{Call, Recorder, to_json, unrecorded};
@@ -107,25 +109,43 @@ impl Recorder {
     /// Whoever has the task now is given the job's name: nobody else knows it.
     async fn hand_over(&self, job: NewJob) {
         let Some(claim) = &self.claim else { return };
-        let handed = match self.store.task(&claim.id).await {
-            Ok(Some(task)) if task.status == Status::NeedsAttention => {
-                self.store.adopt_job(&claim.id, &job.job_id, job.state).await
-            }
-            Ok(Some(task)) if task.status == Status::Cancelled => {
-                self.store.job_started_too_late(&claim.id, job).await
-            }
-            Ok(_) => {
-                tracing::warn!(
-                    "task {}: another process has it, and does not know of its job {}",
+        for pause in HANDING_OVER {
+            let handed = match self.store.task(&claim.id).await {
+                Ok(Some(task)) if task.status == Status::NeedsAttention => {
+                    self.store.adopt_job(&claim.id, &job.job_id, job.state.clone()).await
+                }
+                Ok(Some(task)) if task.status == Status::Cancelled => {
+                    self.store.job_started_too_late(&claim.id, job.clone()).await
+                }
+                // Whoever has it is about to find out that it was being started.
+                Ok(Some(task)) if task.status == Status::Running => {
+                    Err(StoreError::Owned { task: task.id })
+                }
+                Ok(_) => break,
+                Err(error) => Err(error),
+            };
+            match handed {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(
+                    "task {}: its job {} could not be handed over: {error}",
                     claim.id,
                     job.job_id
-                );
-                return;
+                ),
             }
-            Err(error) => Err(error),
-        };
-        if let Err(error) = handed {
-            tracing::error!("task {}: its job could not be written down: {error}", claim.id);
+            tokio::time::sleep(pause).await;
+        }
+        tracing::error!(
+            "task {}: another process has it, and does not know of its job {}",
+            claim.id,
+            job.job_id
+        );
+    }
+
+    /// The task is not this process's any more: a job that could not be written down
+    /// is handed to whoever has it.
+    pub async fn give_away(&self) {
+        if let Some(job) = self.unwritten.take_job().await {
+            self.hand_over(job).await;
         }
     }
 
@@ -172,6 +192,15 @@ impl Drop for Starting<'_> {
 pub fn has_open_start(calls: &[crate::store::CallRecord]) -> bool {
     calls.iter().any(|call| call.function == START && call.state == CallState::Sent)
 }
+
+/// Between attempts to tell whoever has the task of its job.
+const HANDING_OVER: [Duration; 5] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+    Duration::from_secs(30),
+];
 
 /// The function that starts a job, in the record of calls.
 pub const START: &str = "start";

@@ -55,7 +55,8 @@ impl Unwritten {
                 }
                 Err(error) => {
                     if is_lost(&error) {
-                        entries.clear();
+                        // Whoever has the task now can use nothing of it but this.
+                        entries.retain(|entry| matches!(entry, Entry::JobStarted(_)));
                     }
                     self.behind.store(!entries.is_empty(), Ordering::Release);
                     return Err(error);
@@ -64,6 +65,18 @@ impl Unwritten {
         }
         self.behind.store(false, Ordering::Release);
         Ok(())
+    }
+}
+
+impl Unwritten {
+    /// A job that is started, of which nobody else knows.
+    pub async fn take_job(&self) -> Option<NewJob> {
+        let mut entries = self.entries.lock().await;
+        let position = entries.iter().position(|entry| matches!(entry, Entry::JobStarted(_)))?;
+        match entries.remove(position) {
+            Some(Entry::JobStarted(job)) => Some(job),
+            _ => None,
+        }
     }
 }
 

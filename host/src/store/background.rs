@@ -105,6 +105,20 @@ impl Store {
         .await
     }
 
+    /// Gives a task up again that cannot be worked on just now: whoever looks for tasks
+    /// that were left finds it.
+    pub async fn leave_task(&self, claim: &Claim) -> Result<()> {
+        let claim = claim.clone();
+        self.write(move |transaction| {
+            tasks::touch(transaction, &claim)?;
+            transaction
+                .prepare_cached("UPDATE tasks SET owner = '' WHERE id = ?1")?
+                .execute([&claim.id])?;
+            Ok(())
+        })
+        .await
+    }
+
     /// What is known better of a task that was cancelled.
     pub async fn replace_cancelled_result(&self, id: &str, result: NewResult) -> Result<()> {
         let id = id.to_owned();
@@ -132,15 +146,21 @@ impl Store {
         .await
     }
 
-    /// The user says which job the call of unknown fate has started. Whoever takes
-    /// up tasks goes on with it.
+    /// The user says which job the call of unknown fate has started, or that one which
+    /// was taken for gone is there. Whoever takes up tasks goes on with it.
     pub async fn adopt_job(&self, id: &str, job_id: &str, state: String) -> Result<()> {
         let (id, job_id) = (id.to_owned(), job_id.to_owned());
         self.write(move |transaction| {
-            needs_attention(transaction, &id)?;
+            match status(transaction, &id)? {
+                Status::NeedsAttention | Status::Failed => {}
+                status => return Err(StoreError::NotParked { task: id, status }),
+            }
             let open: Option<(u32, String)> = transaction
                 .prepare_cached(
-                    "SELECT number, plugin FROM calls WHERE task_id = ?1 AND state = 'sent'
+                    "SELECT number, plugin FROM calls
+                     WHERE task_id = ?1
+                       AND (state = 'sent'
+                            OR number = (SELECT call FROM jobs WHERE task_id = ?1))
                      ORDER BY number DESC LIMIT 1",
                 )?
                 .query_row([&id], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -196,12 +216,14 @@ fn needs_attention(transaction: &Transaction<'_>, id: &str) -> Result<()> {
     }
 }
 
-/// The task has no owner: whoever looks for tasks that were left takes it up.
+/// The task has no owner: whoever looks for tasks that were left takes it up. It has
+/// as much time as it was given at first.
 fn let_go_on(transaction: &Transaction<'_>, id: &str, now: i64) -> Result<()> {
     transaction
         .prepare_cached(
             "UPDATE tasks SET status = 'running', owner = '', epoch = epoch + 1, updated_at = ?2,
-                    note = NULL, error = NULL
+                    note = NULL, error = NULL, stop_reason = NULL, finished_at = NULL,
+                    deadline = ?2 + (deadline - created_at)
              WHERE id = ?1",
         )?
         .execute(params![id, now])?;

@@ -95,7 +95,8 @@ impl Store {
 
     /// The jobs that a vendor is still to be told to stop, for whoever asks first:
     /// nobody else gets them for a while.
-    pub async fn take_cancels(&self) -> Result<Vec<JobRecord>> {
+    /// Only those of these plugins.
+    pub async fn take_cancels(&self, plugins: Vec<String>) -> Result<Vec<JobRecord>> {
         // Looking takes no lock, and almost always there is nothing.
         let any: bool = self
             .read(|reading| {
@@ -106,14 +107,14 @@ impl Store {
         if !any {
             return Ok(Vec::new());
         }
-        self.write(|transaction| take_cancels(transaction, None)).await
+        self.write(move |transaction| take_cancels(transaction, None, &plugins)).await
     }
 
     /// The same for the job of one task, however lately another has tried.
     pub async fn take_cancel(&self, task: &str) -> Result<Option<JobRecord>> {
         let task = task.to_owned();
         self.write(move |transaction| {
-            Ok(take_cancels(transaction, Some(&task))?.into_iter().next())
+            Ok(take_cancels(transaction, Some(&task), &[])?.into_iter().next())
         })
         .await
     }
@@ -172,15 +173,23 @@ pub(super) fn want_cancel(transaction: &Transaction<'_>, task: &str) -> Result<(
     Ok(())
 }
 
-fn take_cancels(transaction: &Transaction<'_>, task: Option<&str>) -> Result<Vec<JobRecord>> {
+fn take_cancels(
+    transaction: &Transaction<'_>,
+    task: Option<&str>,
+    plugins: &[String],
+) -> Result<Vec<JobRecord>> {
     let now = now();
+    let plugins = serde_json::to_string(plugins).unwrap_or_default();
     let mut statement = transaction.prepare_cached(
         "UPDATE jobs SET updated_at = ?1
-         WHERE cancel = 'wanted' AND (task_id = ?2 OR (?2 IS NULL AND updated_at <= ?3))
+         WHERE cancel = 'wanted'
+           AND (task_id = ?2
+                OR (?2 IS NULL AND updated_at <= ?3
+                    AND plugin IN (SELECT value FROM json_each(?4))))
          RETURNING *",
     )?;
     let jobs = statement
-        .query_map(params![now, task, now - CANCELLING], record)?
+        .query_map(params![now, task, now - CANCELLING, plugins], record)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(jobs)
 }

@@ -84,6 +84,9 @@ impl Tasks {
     ) -> Result<(), ErrorReport> {
         // What is wrong with the database is told at once, not in a log line.
         self.store.check().await?;
+        for id in self.store.left_tasks().await? {
+            self.check_left(&id, until_done).await?;
+        }
         let keeping = stop.child_token();
         let kept = tokio::spawn(self.clone().keep(keeping.clone()));
         while until_done && !stop.is_cancelled() && self.store.any_in_background().await? {
@@ -97,7 +100,24 @@ impl Tasks {
         }
         keeping.cancel();
         let _ = kept.await;
+        self.wait_for_starts().await;
         Ok(())
+    }
+
+    /// Says why a task that was left cannot be looked after here. Whoever waits for its
+    /// end would wait in vain.
+    async fn check_left(&self, id: &str, until_done: bool) -> Result<(), ErrorReport> {
+        match self.can_take_up(id).await {
+            Err(error) if until_done => Err(ErrorReport {
+                message: format!("task {id} cannot be looked after: {}", error.message),
+                ..error
+            }),
+            Err(error) => {
+                tracing::warn!("task {id} cannot be looked after: {}", error.message);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Before this process ends: what is being started at a vendor is waited for,

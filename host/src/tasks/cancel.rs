@@ -94,6 +94,13 @@ impl Tasks {
         })
     }
 
+    /// What was ended here is ended at the vendor, now if it can be reached.
+    pub(super) async fn tell_vendor_of(self: &Arc<Self>, task: &str) {
+        if let Ok(Some(job)) = self.store.take_cancel(task).await {
+            self.tell_vendor_now(job, true).await;
+        }
+    }
+
     /// Waits for the vendor, but not for long; who is not waited for goes on.
     async fn tell_vendor_now(self: &Arc<Self>, job: JobRecord, keep_report: bool) -> Vendor {
         let tasks = self.clone();
@@ -107,10 +114,9 @@ impl Tasks {
     /// Tells vendors of the jobs that nobody wants, where that was not done or did
     /// not succeed.
     pub(super) async fn send_cancels(self: &Arc<Self>) -> Result<(), StoreError> {
-        for job in self.store.take_cancels().await? {
-            if !self.can_reach(&job.plugin) {
-                continue;
-            }
+        let names = self.plugins.config().plugins.keys();
+        let reachable = names.filter(|name| self.can_reach(name)).cloned().collect();
+        for job in self.store.take_cancels(reachable).await? {
             let tasks = self.clone();
             tokio::spawn(async move { tasks.tell_vendor(&job, true).await });
         }
@@ -150,8 +156,11 @@ impl Tasks {
     ) -> Result<(), StoreError> {
         // A vendor that tells nothing at the end may have told it before.
         let before = serde_json::from_str::<Job>(&job.state).ok();
-        let told = [ended.as_ref(), before.as_ref()].into_iter().flatten();
-        let usage = told.map(|job| self.priced(job)).find(has_used);
+        let mut told = ended.clone().or_else(|| before.clone());
+        if let (Some(told), Some(before)) = (&mut told, &before) {
+            told.keep_from(before);
+        }
+        let usage = told.as_ref().map(|job| self.priced(job)).filter(has_used);
         let known = usage.as_ref();
         let state = ended.as_ref().filter(|ended| ended.status != JobStatus::Expired).map(to_json);
         self.store

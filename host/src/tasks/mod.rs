@@ -272,6 +272,7 @@ impl Tasks {
     /// What a job has come to so far, for a task that waits for it.
     fn add_job(&self, outcome: &mut Outcome, job: Job) {
         let usage = self.priced(&job);
+        outcome.job = Some(job.id);
         if outcome.usage == Usage::default() {
             outcome.usage = usage;
         }
@@ -366,6 +367,10 @@ fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
     let progress = Progress::of_rounds(rounds);
     let until = match task.status {
         Status::Running => jiff::Timestamp::now().as_millisecond(),
+        // The vendor works on it whether or not anybody looks.
+        Status::Interrupted | Status::NeedsAttention if task.background => {
+            jiff::Timestamp::now().as_millisecond()
+        }
         _ => task.updated_at,
     };
     Outcome {
@@ -386,6 +391,7 @@ fn unfinished(task: TaskRecord, rounds: Vec<Round>) -> Outcome {
         finished_at: task.finished_at.map(timestamp),
         duration_ms: u64::try_from(until - task.created_at).unwrap_or_default(),
         error: task.error.as_deref().and_then(|error| serde_json::from_str(error).ok()),
+        job: None,
         saved: true,
         id: task.id,
     }

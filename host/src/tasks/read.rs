@@ -216,10 +216,14 @@ fn status_of(outcome: Outcome, background: bool, job: Option<Job>) -> ResearchSt
 
 fn running_message(outcome: &Outcome) -> String {
     let id = short_id(&outcome.id);
+    let where_it_is = if outcome.job.is_some() {
+        "runs at the vendor, and goes on whether or not this client stays"
+    } else {
+        "has not reached the vendor yet, and is sent as soon as it can be"
+    };
     format!(
-        "Research {id} runs in the background, and goes on whether or not this client stays. Call \
-         check_research_status now and then, and get_research_results when it says completed; \
-         `bathysphere status {id}` tells the same."
+        "Research {id} {where_it_is}. Call check_research_status now and then, and \
+         get_research_results when it says completed; `bathysphere status {id}` tells the same."
     )
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::plugins::contract::Question;
 use crate::report::{TaskStatus, timestamp};
-use crate::store::TaskRecord;
+use crate::store::{Status, TaskRecord};
 
 /// What a tool was asked, and how long the asker waits.
 #[derive(Debug, Clone)]
@@ -76,7 +76,11 @@ impl From<TaskRecord> for TaskSummary {
             id: task.id,
             tool: task.tool,
             question: task.text,
-            status: task.status.into(),
+            // What is left goes on as soon as some process is there.
+            status: match task.status {
+                Status::Interrupted if task.background => TaskStatus::Running,
+                status => status.into(),
+            },
             rounds: task.rounds,
             created_at: timestamp(task.created_at),
             duration_ms: task

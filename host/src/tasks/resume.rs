@@ -57,6 +57,18 @@ impl Tasks {
             let known = task.error.as_deref().and_then(|error| serde_json::from_str(error).ok());
             return Err(known.unwrap_or_else(|| unknown_fate(&task.id, "its record is damaged")));
         }
+        // Its job is over: there is nothing to go on with.
+        if task.background && matches!(task.status, Status::Cancelled | Status::Failed) {
+            return Err(ErrorReport {
+                code: "ALREADY_ENDED".to_owned(),
+                message: format!("task {} is {}, and stays so", task.id, task.status.as_str()),
+                hint: Some(
+                    "get_research_results, or `bathysphere show`, has what was found; \
+                     start_deep_research, or `bathysphere start`, asks anew"
+                        .to_owned(),
+                ),
+            });
+        }
         // Only these have rounds that the asker can count.
         let max_rounds = max_rounds.filter(|_| [DEEP_SEARCH, RESEARCH].contains(&&*task.tool));
         let rounds = self.rounds(&task.id).await?;
@@ -72,8 +84,20 @@ impl Tasks {
         };
         match taken {
             Ok(claim) => {
-                let calls = self.store.calls(&task.id).await?;
-                let job = self.store.job(&task.id).await?;
+                let record = async {
+                    let calls = self.store.calls(&task.id).await?;
+                    let job = self.store.job(&task.id).await?;
+                    let forecast = self.store.forecast(&task.id).await?;
+                    Ok::<_, StoreError>((calls, job, forecast))
+                };
+                let (calls, job, forecast) = match record.await {
+                    Ok(record) => record,
+                    Err(error) => {
+                        // Whoever can read it takes it up, this process too.
+                        let _ = self.store.leave_task(&claim).await;
+                        return Err(error.into());
+                    }
+                };
                 let spent = rounds.iter().map(|round| round.duration_ms).sum();
                 let mut question = question_of(&task);
                 let mut plan = plan_of(&task);
@@ -82,6 +106,10 @@ impl Tasks {
                     if let Some(plan) = &mut plan {
                         plan.rounds = most;
                     }
+                }
+                let mut allowance = Allowance::new(&self.plugins.config().budget, &question);
+                if let Some(forecast) = forecast {
+                    allowance.usd_per_task = Some(forecast.cost_usd.1);
                 }
                 Ok(TakenUp::Left(Box::new(work::Job {
                     open_start: was_left_starting(&calls, job.is_some()),
@@ -92,7 +120,7 @@ impl Tasks {
                         calls,
                         job,
                     )
-                    .within(Allowance::new(&self.plugins.config().budget, &question)),
+                    .within(allowance),
                     id: claim.id.clone(),
                     claim: Some(claim),
                     question,
@@ -135,6 +163,13 @@ impl Tasks {
                 "start with the same --docs and plugins.toml as before, or ask anew".to_owned(),
             ),
         })
+    }
+
+    /// Whether this process has all that it takes to go on with a task.
+    pub(super) async fn can_take_up(&self, id: &str) -> Result<(), ErrorReport> {
+        let task = self.store.find_task(id).await?;
+        self.check_backends(&task)?;
+        self.check_reach(&task)
     }
 
     /// A task is better left alone than taken by a process that cannot see to it.

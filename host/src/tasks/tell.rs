@@ -27,6 +27,9 @@ const HERALDS: usize = 8;
 /// that is locked, takes a while to pass.
 const RETRY: Duration = Duration::from_secs(30);
 
+/// A herald has told within this, or goes on by itself.
+const FAREWELL: Duration = Duration::from_secs(3);
+
 /// What this process has started to tell.
 pub(super) struct Heralds {
     /// None where this program cannot be started again: it is then told from here.
@@ -61,6 +64,11 @@ impl Heralds {
         let due: Vec<String> = untold.into_iter().filter(due).collect();
         tried.extend(due.iter().map(|id| (id.clone(), Attempt::UnderWay)));
         due
+    }
+
+    fn are_under_way(&self) -> bool {
+        let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        tried.values().any(|attempt| *attempt == Attempt::UnderWay)
     }
 
     fn end(&self, id: &str, now: Instant) {
@@ -117,6 +125,16 @@ impl Tasks {
                 tasks.send_herald(&id).await;
                 tasks.heralds.end(&id, Instant::now());
             });
+        }
+    }
+
+    /// Before this process ends: heralds that are about to be sent are, but are not
+    /// waited for for long.
+    pub async fn wait_for_heralds(self: &Arc<Self>) {
+        self.send_heralds().await;
+        let begun = Instant::now();
+        while self.heralds.are_under_way() && begun.elapsed() < FAREWELL {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 

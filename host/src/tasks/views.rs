@@ -174,7 +174,8 @@ impl Done {
         };
         let counted = |wanted: &str, otherwise: u32| {
             let told = job.extra.iter().find(|(name, _)| name == wanted);
-            told.and_then(|(_, value)| value.parse().ok()).unwrap_or_else(|| otherwise.into())
+            let told = told.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or_default();
+            told.max(otherwise.into())
         };
         Self {
             steps: job.progress.len() as u64,

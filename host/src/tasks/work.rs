@@ -167,6 +167,7 @@ impl Tasks {
         let unsaved = recorder.trouble();
         let lost = parked.is_none() && (progress.lost || matches!(ended, Ended::Lost));
         if lost {
+            recorder.give_away().await;
             // What became of it is in the database.
             match self.outcome(&id).await {
                 Ok(outcome) => return outcome,
@@ -204,6 +205,7 @@ impl Tasks {
                 (job.spent + started.elapsed()).as_millis() as u64
             },
             error,
+            job: None,
             saved: true,
         };
         if status == TaskStatus::NeedsAttention {
@@ -216,7 +218,7 @@ impl Tasks {
                 background: job.background,
                 notify: job.notify,
                 deadline: job.deadline.map(jiff::Timestamp::as_millisecond),
-                cancel_job: progress.cancel_job,
+                cancel_job: progress.cancel_job || status == TaskStatus::Cancelled,
             });
             self.finish(unfinished, unsaved, &mut outcome).await;
         }
@@ -264,7 +266,12 @@ impl Tasks {
             }
             None => unsaved,
         };
-        let Some(error) = trouble else { return };
+        let Some(error) = trouble else {
+            if unfinished.is_some_and(|unfinished| unfinished.cancel_job) {
+                self.tell_vendor_of(&outcome.id).await;
+            }
+            return;
+        };
         if is_lost(&error)
             && let Ok(known) = self.outcome(&outcome.id).await
         {
@@ -308,7 +315,7 @@ fn check_cost(forecast: &Forecast, most: Option<f64>) -> Result<(), ErrorReport>
                 money(most)
             ),
             hint: Some(
-                "allow more with max_cost_usd, or with usd_per_task in [budget] of plugins.toml; \
+                "allow more with max_cost_usd (--max-cost), or with usd_per_task in [budget] of plugins.toml; \
                  deep_search costs less"
                     .to_owned(),
             ),

@@ -3,7 +3,7 @@
 
 use bathysphere_sdk::http;
 use bathysphere_sdk::research::{Job, Request};
-use bathysphere_sdk::types::Error;
+use bathysphere_sdk::types::{Error, ErrorKind};
 use serde_json::Value;
 
 use crate::request::{self, Deed};
@@ -24,9 +24,15 @@ pub fn start(
 ) -> Result<Job, Error> {
     let agent = request.model.as_deref().map_or("", str::trim);
     let agent = if agent.is_empty() { &settings.agent } else { agent };
-    let response = outside.send(&request::create(settings, &request.input, agent)?)?;
+    let sent = request::create(settings, &request.input, agent)?;
+    let response = outside.send(&sent)?;
     if !is_success(&response) {
-        return Err(failure::of_answer(&response));
+        let refused = failure::of_answer(&response);
+        // Whoever redirects may have taken it first: the refusal is another's.
+        if !response.url.is_empty() && !response.url.eq_ignore_ascii_case(&sent.url) {
+            return Err(Error { kind: ErrorKind::Unavailable, ..refused });
+        }
+        return Err(refused);
     }
     let interaction = interaction(&response).ok_or_else(|| {
         failure::unreadable("it is not an interaction, and may have been started")

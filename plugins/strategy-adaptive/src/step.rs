@@ -165,7 +165,7 @@ impl Run<'_> {
     fn delegate(&self) -> Choice {
         if self.carried_out().any(|round| round.answer.is_some()) {
             let why = "the research backend has reported".to_owned();
-            return finish(StopReason::GoodEnough, why, None);
+            return finish(StopReason::Other("reported".into()), why, None);
         }
         if !self.rounds().is_empty() {
             return self.give_up("the research backend has brought no report");

@@ -515,7 +515,7 @@ fn a_whole_question_is_handed_over_once() {
         let dear = Brings { cost: 5.0, ..NOTHING };
         let (handed, reason, note) = run(&Settings::default(), asked, &[dear]);
         assert_eq!(handed, [[input]]);
-        assert_eq!((reason, note), (StopReason::GoodEnough, None));
+        assert_eq!((reason, note), (StopReason::Other("reported".to_owned()), None));
     }
 }
 

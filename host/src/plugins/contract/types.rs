@@ -166,6 +166,24 @@ impl Usage {
     }
 }
 
+impl Usage {
+    /// Where two tell of the same thing, the more of each: what was used is not
+    /// unused by somebody who does not tell of it.
+    pub fn at_least(&mut self, other: &Self) {
+        if other.input_tokens + other.output_tokens > self.input_tokens + self.output_tokens {
+            self.extra.clone_from(&other.extra);
+        }
+        self.input_tokens = self.input_tokens.max(other.input_tokens);
+        self.output_tokens = self.output_tokens.max(other.output_tokens);
+        self.searches = self.searches.max(other.searches);
+        self.pages = self.pages.max(other.pages);
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
@@ -422,6 +440,17 @@ pub struct Job {
 }
 
 impl Job {
+    /// What was known of it before is not unknown for not being told again: what it
+    /// has used, and by which names it is priced.
+    pub fn keep_from(&mut self, before: &Self) {
+        self.usage.at_least(&before.usage);
+        for (name, value) in &before.extra {
+            if name == "model" && !self.extra.iter().any(|(known, _)| known == name) {
+                self.extra.push((name.clone(), value.clone()));
+            }
+        }
+    }
+
     /// One of which nothing is known but its name.
     pub fn unseen(id: &str) -> Self {
         Self {

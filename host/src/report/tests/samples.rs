@@ -103,6 +103,7 @@ pub fn found() -> Outcome {
         finished_at: Some("2026-03-01T09:30:00.412Z".to_owned()),
         duration_ms: 412,
         error: None,
+        job: None,
         saved: true,
     }
 }
