@@ -169,9 +169,9 @@ fn expires(status: u16) {
     let told = wait_for_status(&mut client, &id, "failed");
     assert_eq!(told["failure"]["code"], "EXPIRED", "{told:#}");
     assert!(told["failure"]["message"].as_str().unwrap().contains(EXPIRED), "{told:#}");
-    // Once may be a passing trouble: it was looked for three times.
+    // Once may be a passing trouble: it was looked for three times at the least.
     let log = explorer.api.log();
-    assert_eq!(log.polls(&log.ids(QUESTION)[0]) - looks, 3);
+    assert!(log.polls(&log.ids(QUESTION)[0]) - looks >= 3);
     let read = results(&mut client, &id);
     assert!(read["report"].as_str().unwrap().contains("The tide"), "{read:#}");
     assert_eq!(read["error"]["code"], "EXPIRED");

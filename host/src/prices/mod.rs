@@ -51,8 +51,8 @@ impl Prices {
         if nothing {
             return None;
         }
-        // A millionth of a dollar is exact enough, and reads as money.
-        Some((cost(&self.find(model)?, usage) * 1e6).round() / 1e6)
+        // A billionth of a dollar is exact enough, and reads as money.
+        Some((cost(&self.find(model)?, usage) * 1e9).round() / 1e9)
     }
 
     /// What the vendor says that a run of this research agent takes, in US dollars.

@@ -217,9 +217,9 @@ fn status_of(outcome: Outcome, background: bool, job: Option<Job>) -> ResearchSt
 fn running_message(outcome: &Outcome) -> String {
     let id = short_id(&outcome.id);
     let where_it_is = if outcome.job.is_some() {
-        "runs at the vendor, and goes on whether or not this client stays"
+        "runs in the background, at the vendor, and goes on whether or not this client stays"
     } else {
-        "has not reached the vendor yet, and is sent as soon as it can be"
+        "runs in the background: it has not reached the vendor yet, and is sent as soon as it can be"
     };
     format!(
         "Research {id} {where_it_is}. Call check_research_status now and then, and \
