@@ -35,6 +35,8 @@ const ATTEMPTS_AT_A_LOOK: u32 = 8;
 const GONE: u32 = 3;
 const GONE_LOOKS: u32 = 8;
 
+const ASKED_ANEW: &str = "what was found is kept; asking anew is paid for anew";
+
 const EXPIRED: &str = "Research session expired on Gemini servers. Task was interrupted and \
                        cannot be recovered.";
 
@@ -138,7 +140,8 @@ impl Delegator<'_> {
                     let error = job.error.clone().unwrap_or_else(|| {
                         PluginError::new(ErrorKind::Unavailable, "the research failed")
                     });
-                    let error = PluginError { hint: error.hint.or_else(asked_anew), ..error };
+                    let hint = error.hint.or_else(|| Some(ASKED_ANEW.to_owned()));
+                    let error = PluginError { hint, ..error };
                     return Err((job, failed(name, error)));
                 }
                 JobStatus::Cancelled => {
@@ -271,10 +274,6 @@ impl Delegator<'_> {
 
 fn extra_of<'a>(job: &'a Job, wanted: &str) -> Option<&'a str> {
     job.extra.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
-}
-
-fn asked_anew() -> Option<String> {
-    Some("what was found is kept; asking anew is paid for anew".to_owned())
 }
 
 fn failed(plugin: &str, error: PluginError) -> CallError {
