@@ -28,7 +28,7 @@ impl<T> Told<T> {
 }
 
 /// What `start_deep_research` returns.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Started {
     pub success: bool,
     /// Names the task, for the other tools.
@@ -58,17 +58,7 @@ pub struct Started {
 impl Started {
     /// There is no task.
     pub fn of_error(error: &ErrorReport) -> Self {
-        Self {
-            success: false,
-            task_id: None,
-            status: None,
-            mode: None,
-            results: None,
-            cost_usd: None,
-            message: None,
-            check_status_command: None,
-            error: Some(error.clone()),
-        }
+        Self { error: Some(error.clone()), ..Self::default() }
     }
 }
 
@@ -187,7 +177,7 @@ impl Done {
 }
 
 /// What `get_research_results` returns.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ResearchResults {
     pub success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -215,18 +205,7 @@ pub struct ResearchResults {
 impl ResearchResults {
     /// There is no such task.
     pub fn of_error(error: &ErrorReport) -> Self {
-        Self {
-            success: false,
-            task_id: None,
-            query: None,
-            status: None,
-            report: None,
-            page: None,
-            sources: None,
-            metadata: None,
-            note: None,
-            error: Some(error.clone()),
-        }
+        Self { error: Some(error.clone()), ..Self::default() }
     }
 }
 
@@ -255,7 +234,7 @@ impl Page {
 }
 
 /// What `cancel_research` returns.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Cancelled {
     pub success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -321,17 +300,7 @@ impl Cancelled {
     }
 
     pub fn of_error(error: &ErrorReport) -> Self {
-        Self {
-            success: false,
-            task_id: None,
-            status: None,
-            partial_results_saved: None,
-            vendor: None,
-            cost_usd: None,
-            tokens_used: None,
-            message: None,
-            error: Some(error.clone()),
-        }
+        Self { error: Some(error.clone()), ..Self::default() }
     }
 }
 
