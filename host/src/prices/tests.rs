@@ -1,3 +1,5 @@
+//! What models cost: the built-in list, and the user's own laid over it.
+
 use super::*;
 
 fn usage(input: u64, cached: u64, output: u64, searches: u32) -> Usage {

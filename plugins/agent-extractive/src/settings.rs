@@ -71,16 +71,7 @@ pub const SCHEMA: &str = r#"{
 /// Checks what the schema cannot: that the settings can be read at all, for a
 /// host that does not check schemas.
 pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
-    let parsed: Settings = match bathysphere_sdk::parse_settings(settings) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            return Err(vec![Problem {
-                path: String::new(),
-                message: error.message,
-                hint: Some("see the settings schema of agent-extractive".into()),
-            }]);
-        }
-    };
+    let parsed: Settings = bathysphere_sdk::checked_settings(settings, "agent-extractive")?;
     let mut problems = Vec::new();
     let mut check = |good: bool, path: &str, message: &str, hint: &str| {
         if !good {

@@ -72,16 +72,7 @@ pub const SCHEMA: &str = r#"{
 
 /// Checks what the schema cannot.
 pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
-    let parsed: Settings = match bathysphere_sdk::parse_settings(settings) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            return Err(vec![Problem {
-                path: String::new(),
-                message: error.message,
-                hint: Some("see the settings schema of agent-gemini-cli".into()),
-            }]);
-        }
-    };
+    let parsed: Settings = bathysphere_sdk::checked_settings(settings, "agent-gemini-cli")?;
     let models = [("/model", &parsed.model), ("/correction_model", &parsed.correction_model)];
     let problems: Vec<Problem> = models
         .into_iter()

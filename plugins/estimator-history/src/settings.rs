@@ -140,13 +140,7 @@ pub const SCHEMA: &str = r#"{
 /// Checks what the schema cannot: that low, likely and high are in order, and the
 /// scores too.
 pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
-    let parsed: Settings = bathysphere_sdk::parse_settings(settings).map_err(|error| {
-        vec![Problem {
-            path: String::new(),
-            message: error.message,
-            hint: Some("see the settings schema of estimator-history".into()),
-        }]
-    })?;
+    let parsed: Settings = bathysphere_sdk::checked_settings(settings, "estimator-history")?;
     let mut problems = Vec::new();
     for (name, three) in [
         ("simple_minutes", parsed.simple_minutes),

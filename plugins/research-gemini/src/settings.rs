@@ -66,16 +66,7 @@ pub const SCHEMA: &str = r#"{
 
 /// Checks what the schema cannot.
 pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
-    let parsed: Settings = match bathysphere_sdk::parse_settings(settings) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            return Err(vec![Problem {
-                path: String::new(),
-                message: error.message,
-                hint: Some("see the settings schema of research-gemini".into()),
-            }]);
-        }
-    };
+    let parsed: Settings = bathysphere_sdk::checked_settings(settings, "research-gemini")?;
     let mut problems = Vec::new();
     if let Err(reason) = base_url(&parsed.base_url) {
         problems.push(Problem {

@@ -17,7 +17,7 @@
 
 mod settings;
 
-pub use settings::{parse_settings, schema_defaults};
+pub use settings::{checked_settings, parse_settings, schema_defaults};
 
 /// Everything a plugin may import, and the types that all kinds share.
 #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated code")]

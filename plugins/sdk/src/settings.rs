@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::meta::Problem;
 use crate::types::{Error, ErrorKind};
 
 /// Reads settings into a type whose fields all have defaults
@@ -12,6 +13,20 @@ pub fn parse_settings<T: DeserializeOwned>(settings: &str) -> Result<T, Error> {
         kind: ErrorKind::InvalidInput,
         message: format!("the settings do not fit: {error}"),
         hint: None,
+    })
+}
+
+/// The same for `validate`, which tells what is wrong as a problem of the whole.
+pub fn checked_settings<T: DeserializeOwned>(
+    settings: &str,
+    plugin: &str,
+) -> Result<T, Vec<Problem>> {
+    parse_settings(settings).map_err(|error| {
+        vec![Problem {
+            path: String::new(),
+            message: error.message,
+            hint: Some(format!("see the settings schema of {plugin}")),
+        }]
     })
 }
 

@@ -200,13 +200,7 @@ impl Settings {
 /// Checks what the schema cannot: that a higher level never does less, and that
 /// the levels are in order.
 pub fn validate(settings: &str) -> Result<(), Vec<Problem>> {
-    let parsed: Settings = bathysphere_sdk::parse_settings(settings).map_err(|error| {
-        vec![Problem {
-            path: String::new(),
-            message: error.message,
-            hint: Some("see the settings schema of strategy-adaptive".into()),
-        }]
-    })?;
+    let parsed: Settings = bathysphere_sdk::checked_settings(settings, "strategy-adaptive")?;
     let mut problems = Vec::new();
     let mut rising = |what: &str, lower: (&str, u32), upper: (&str, u32)| {
         if lower.1 > upper.1 {

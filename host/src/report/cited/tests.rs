@@ -1,3 +1,5 @@
+//! Citations become numbers, wherever they stand and however they lie.
+
 use super::super::tests::{page, researched};
 use super::*;
 use crate::plugins::contract::Citation;

@@ -1,3 +1,5 @@
+//! The page: what is on it, and what can never be.
+
 use super::super::tests as outcomes;
 use super::*;
 

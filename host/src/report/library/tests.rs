@@ -1,3 +1,5 @@
+//! Reports as files: where they go, and what cannot move them elsewhere.
+
 use std::fs;
 
 use super::super::tests as outcomes;
